@@ -32,16 +32,16 @@ _GIVE = 1e-9
 _RIDGE = 1e-10
 #: Systems of more cells need not be solved as near.
 _LARGE = 2_000
-#: Leverages are exact where so many products of relations can differ from zero; elsewhere those of
-#: so many cells that count most.
-_EXACT, _FEW = 2_000_000, 64
+#: Leverages are exact where so many products of relations can differ from zero.
+_EXACT = 2_000_000
 #: A relation of which others leave so little says nothing more.
 _REDUNDANT = 1e-8
 #: Cells whose leverages are computed side by side.
 _BESIDE = 1_000
-#: Probes for systems of at most so many entries.
-_PROBES = ((2_000_000, 64), (20_000_000, 16))
-_FEWEST_PROBES = 4
+#: For systems of at most so many entries: probes, and cells whose leverages are exact all the same.
+#: Chance moves probes by more than this share.
+_PROBES, _FEWEST = ((2_000_000, 64), (20_000_000, 16)), 4
+_ROUGHLY = 1e-2
 #: Numbers that are held at once for columns side by side.
 _AT_ONCE = 20_000_000
 #: Relations with hidden figures are kept while these have so many entries.
@@ -111,13 +111,16 @@ class LeastSquares:
         np.maximum.at(most, row, own)
         several = (least < most) & (np.bincount(row, minlength=rows) > 1)
         kept = several[row]
-        self._row = (np.cumsum(several) - 1)[row[kept]].astype(np.int32)
-        self._cell = own[kept].astype(np.int32)
-        self._coefficient = coefficient[kept]
-        self._rest = rest[several]
-        size = (self._coefficient * self._spread[self._cell]) ** 2
-        self._scale = 1 / np.sqrt(np.bincount(self._row, size, len(self._rest)) + slack[several])
-        self._slack = (slack[several] * self._scale**2)[:, np.newaxis]
+        row = (np.cumsum(several) - 1)[row[kept]]
+        order = np.argsort(row, kind="stable")
+        row, self._cell = row[order], own[kept][order].astype(np.int32)
+        self._start = starts(np.bincount(row, minlength=int(several.sum())))
+        value = coefficient[kept][order] * self._spread[self._cell]
+        scale = 1 / np.sqrt(np.bincount(row, value**2, int(several.sum())) + slack[several])
+        # Each relation is scaled to one, with what it may be off.
+        self._value = value * scale[row]
+        self._rest = rest[several] * scale
+        self._slack = slack[several] * scale**2
 
     @cached_property
     def figures(self) -> FloatArray:
@@ -153,11 +156,12 @@ class LeastSquares:
         elif int((np.bincount(self._cell).astype(np.int64) ** 2).sum()) <= _EXACT:
             leverage = self._factored()
         else:
-            leverage = self._probed(kind)
+            few = next((few for most, few in _PROBES if len(self._cell) <= most), _FEWEST)
+            leverage = self._probed(kind, few)
             often = np.bincount(kind)
-            small = np.argsort(often[kind], kind="stable")[: _FEW // 2]
-            order = np.argsort(leverage, kind="stable")[:_FEW]
-            chosen = np.concatenate([small, order[~np.isin(order, small)][: _FEW // 2]])
+            small = np.argsort(often[kind], kind="stable")[: few // 2]
+            order = np.argsort(leverage, kind="stable")[:few]
+            chosen = np.concatenate([small, order[~np.isin(order, small)][: few // 2]])
             exact = self._exact(chosen)
             leverage = np.maximum(leverage, exact.min())  # less by chance only
             leverage[chosen] = exact
@@ -168,14 +172,13 @@ class LeastSquares:
     def _factored(self) -> FloatArray:
         """The leverages of all sets, from a sparse factor of the products of relations."""
         from scipy.linalg import solve_triangular
-        from scipy.sparse import csc_array, diags_array, tril
+        from scipy.sparse import csr_array, diags_array, tril
         from scipy.sparse.linalg import splu
 
         size, rows = len(self._published), len(self._rest)
         leverage = np.ones(size)
-        value = self._coefficient * self._scale[self._row] * self._spread[self._cell]
-        entries = csc_array((value, (self._row, self._cell)), shape=(rows, size))
-        slack = diags_array(np.maximum(self._slack[:, 0], _RIDGE))
+        by_row = csr_array((self._value, self._cell, self._start), shape=(rows, size))
+        entries, slack = by_row.tocsc(), diags_array(np.maximum(self._slack, _RIDGE))
         factor = splu(
             (entries @ entries.T + slack).tocsc(),
             permc_spec="MMD_AT_PLUS_A",
@@ -212,14 +215,14 @@ class LeastSquares:
             leverage[at] -= self._ruled_out(unit)[own, np.arange(len(own))]
         return leverage
 
-    def _probed(self, kind: IntArray) -> FloatArray:
+    def _probed(self, kind: IntArray, probes: int) -> FloatArray:
         """The leverages of all sets, by squares of projected random numbers."""
-        size, entries = len(self._published), len(self._cell)
-        probes = next((k for most, k in _PROBES if entries <= most), _FEWEST_PROBES)
+        size = len(self._published)
         draw, squares = np.random.default_rng(_SEED), np.zeros(size)
         for at in self._chunks(probes):
             numbers = draw.standard_normal((size, at.stop - at.start))
-            squares += ((numbers - self._ruled_out(numbers)) ** 2).sum(axis=1)
+            ruled_out = self._ruled_out(numbers, near=_ROUGHLY)
+            squares += ((numbers - ruled_out) ** 2).sum(axis=1)
         leverage = squares / probes
         # Cells of a kind differ by chance; what they differ beyond it is kept.
         number = np.maximum(np.bincount(kind), 1)
@@ -233,39 +236,44 @@ class LeastSquares:
         width = max(1, min(64, _AT_ONCE // (len(self._published) + len(self._rest) + 1)))
         return [slice(at, min(at + width, columns)) for at in range(0, columns, width)]
 
-    def _ruled_out(self, columns: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
-        """What relations rule out of each column, by conjugate gradients.
+    def _ruled_out(
+        self, columns: FloatArray, rest: FloatArray | float = 0.0, near: float = _NEAR_ENOUGH
+    ) -> FloatArray:
+        """What relations rule out of each column: the least change after which all hold.
 
-        The normal equations of the relations, each scaled to one: the preconditioner.
+        Conjugate gradients, where each step corrects one relation after the other, and back: what a
+        total says reaches the finest cells at once (Björck and Elfving 1979).
         """
-        scale, spread = self._scale[:, np.newaxis], self._spread[:, np.newaxis]
-        shape = len(self._scale), columns.shape[1]
-        row, cell, coefficient = self._row, self._cell, self._coefficient
-        over_rows, over_cells = np.zeros(shape), np.zeros(columns.shape)
-        _summed(row, cell, coefficient, columns * spread, over_rows)
-        residual = scale * (over_rows - rest)
-        solution, direction = np.zeros(shape), residual.copy()
-        square = (residual**2).sum(axis=0)
-        near = _NEAR if len(self._published) <= _LARGE else _NEAR_ENOUGH
-        enough = near**2 * square
+        entries, root = (self._start, self._cell, self._value), np.sqrt(self._slack)
+        off = np.empty((len(root), columns.shape[1]))
+        _added(*entries, columns, off)
+        # For each column, the change of cells, and of what relations may be off.
+        shapes = columns.shape, off.shape
+        change, change_off = (np.zeros(shape) for shape in shapes)
+        left, left_off = (np.zeros(shape) for shape in shapes)
+        _corrected(*entries, root, off - rest, left, left_off)
+        step, step_off = left.copy(), left_off.copy()
+        nothing = np.zeros_like(off)
+        square = (left**2).sum(axis=0) + (left_off**2).sum(axis=0)
+        enough = (_NEAR if len(self._published) <= _LARGE else near) ** 2 * square
         for _ in range(_STEPS):
             if (square <= enough).all():
                 break
-            _summed(cell, row, coefficient, direction * scale, over_cells)
-            over_cells *= spread**2
-            _summed(row, cell, coefficient, over_cells, over_rows)
-            over_rows *= scale
-            over_rows += self._slack * direction
-            step = square / np.maximum((direction * over_rows).sum(axis=0), 1e-300)
-            solution += step * direction
-            residual -= step * over_rows
-            fresh = (residual**2).sum(axis=0)
-            direction *= fresh / np.maximum(square, 1e-300)
-            direction += residual
-            square = fresh
-        _summed(cell, row, coefficient, solution * scale, over_cells)
-        away: FloatArray = over_cells * spread
-        return away
+            after, after_off = step.copy(), step_off.copy()
+            _corrected(*entries, root, nothing, after, after_off)
+            np.subtract(step, after, out=after)
+            np.subtract(step_off, after_off, out=after_off)
+            length = (step * after).sum(axis=0) + (step_off * after_off).sum(axis=0)
+            share = square / np.maximum(length, 1e-300)
+            change += share * step
+            change_off += share * step_off
+            left -= share * after
+            left_off -= share * after_off
+            before, square = square, (left**2).sum(axis=0) + (left_off**2).sum(axis=0)
+            for one, own in ((step, left), (step_off, left_off)):
+                one *= square / np.maximum(before, 1e-300)
+                one += own
+        return change
 
 
 def _once(
@@ -284,12 +292,30 @@ def _once(
 
 
 @compiled(nogil=True)
-def _summed(row: Any, cell: Any, coefficient: Any, columns: Any, sums: Any) -> None:
-    """Sum the cells of every row; the rows of every cell if these change places."""
+def _added(start: Any, cell: Any, value: Any, columns: Any, sums: Any) -> None:
+    """The sum of each relation."""
     sums[:] = 0.0
-    for at in range(len(row)):
-        for column in range(columns.shape[1]):
-            sums[row[at], column] += coefficient[at] * columns[cell[at], column]
+    for row in range(len(start) - 1):
+        for at in range(start[row], start[row + 1]):
+            for column in range(columns.shape[1]):
+                sums[row, column] += value[at] * columns[cell[at], column]
+
+
+@compiled(nogil=True)
+def _corrected(
+    start: Any, cell: Any, value: Any, root: Any, sums: Any, change: Any, off: Any
+) -> None:
+    """Change the cells of one relation after the other so that it holds, to the last and back."""
+    rows = len(start) - 1
+    for at in range(2 * rows):
+        row = min(at, 2 * rows - 1 - at)
+        for column in range(change.shape[1]):
+            lacking = sums[row, column] - root[row] * off[row, column]
+            for entry in range(start[row], start[row + 1]):
+                lacking -= value[entry] * change[cell[entry], column]
+            for entry in range(start[row], start[row + 1]):
+                change[cell[entry], column] += value[entry] * lacking
+            off[row, column] += root[row] * lacking
 
 
 @compiled(nogil=True)
