@@ -136,6 +136,16 @@ def _blank(pattern: str) -> str:
     return f"({item}(?:, {item})*)"
 
 
+#: Codes of errors of the library that no caller can repair, with those that stand for them here.
+_OURS = {"disk-full": "disk-full", "memory": "overloaded"}
+
+
+def repairable(error: DiscreetError) -> DiscreetError:
+    """An error as callers are told of it: of what they cannot repair only that it happened."""
+    code = "" if isinstance(error, ServiceError) else _OURS.get(error.code, "")
+    return ServiceError(PROBLEM_TYPES[code].en, code) if code else error
+
+
 def problem_document(error: DiscreetError, request: str, language: str = "en") -> dict[str, Any]:
     """Problem document of an error (RFC 9457).
 

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from discreet_service.jobs.context import JobContext, JobOutput
 from discreet_service.jobs.kinds import JobKind
 from discreet_service.jobs.worker import work  # noqa: F401 - for the processes
@@ -23,22 +21,13 @@ from discreet_service.settings import JobSettings, ServiceSettings
 from tests.helpers.places import ROOT
 
 
-def _kind(function: str, memory: str = "1GB", schema: str | None = None) -> JobKind:
+def _kind(function: str, memory: str = "1GB") -> JobKind:
     return JobKind(
         permission=Permission.query_run,
         function=f"tests.helpers.job_functions:{function}",
         memory=memory,
         minutes=1,
-        schema=schema,
     )
-
-
-class SumBody(BaseModel):
-    """Two numbers."""
-
-    model_config = ConfigDict(extra="forbid")
-    a: int
-    b: int
 
 
 def add(context: JobContext) -> JobOutput:
@@ -108,11 +97,8 @@ def broken(context: JobContext) -> JobOutput:
 
 KINDS = {
     name: _kind(name)
-    for name in ("by_file", "elsewhere", "sleepy", "deaf", "dying", "refused", "broken")
-} | {
-    "add": _kind("add", schema="tests.helpers.job_functions:SumBody"),
-    "large": _kind("large", "600MB"),
-}
+    for name in ("add", "by_file", "elsewhere", "sleepy", "deaf", "dying", "refused", "broken")
+} | {"large": _kind("large", "600MB")}
 
 
 def job_service(folder: Path, url: str, lease: int = 2, retries: int = 1) -> Service:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from .context import JobContext as JobContext
     from .context import JobInputs as JobInputs
     from .context import JobOutput as JobOutput
-    from .kinds import checked_request as checked_request
     from .kinds import kind_of as kind_of
     from .queue import JobQueue as JobQueue
     from .records import Job as Job

@@ -7,19 +7,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from discreet.errors import Problem
 from discreet.operations import OPERATIONS
 from discreet_service.jobs.context import JobContext, JobOutput
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 
 JobFunction = Callable[[JobContext], JobOutput]
-
-_MOST_TOLD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +24,6 @@ class JobKind:
     function: str  # MODULE:NAME of the function that does it
     memory: str  # What it may hold, such as "4GB"; the settings may allow less
     minutes: int  # How long it may take
-    # MODULE:NAME of the pydantic model of its request; None if only endpoints of its own check it
-    schema: str | None = None
 
 
 _P = Permission
@@ -69,32 +61,6 @@ def kind_of(name: str, kinds: Mapping[str, JobKind] = KINDS) -> JobKind:
 
 def function_of(kind: JobKind) -> JobFunction:
     """The function that does a kind of job."""
-    function: JobFunction = _named(kind.function)
+    module, _, name = kind.function.partition(":")
+    function: JobFunction = getattr(importlib.import_module(module), name)
     return function
-
-
-def checked_request(kind: JobKind, request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request that is as its kind wants it; one error for all that is wrong with it."""
-    if kind.schema is None:
-        message, hint = (
-            "jobs of this kind have their own endpoint",
-            "use that endpoint; it returns the job",
-        )
-        raise ServiceError(message, "invalid-input", "kind", hint)
-    schema: type[BaseModel] = _named(kind.schema)
-    try:
-        return schema.model_validate(dict(request)).model_dump(mode="json")
-    except ValidationError as error:
-        # Without what was sent.
-        errors = error.errors(include_input=False, include_context=False, include_url=False)
-    problems = [
-        Problem(str(item["msg"]), ".".join(["request", *map(str, item["loc"])]))
-        for item in errors[:_MOST_TOLD]
-    ]
-    many = f"{len(errors)} problems with this request"
-    raise ServiceError.of(problems, many, code="invalid-input")
-
-
-def _named(path: str) -> Any:
-    module, _, name = path.partition(":")
-    return getattr(importlib.import_module(module), name)

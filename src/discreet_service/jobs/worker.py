@@ -34,13 +34,11 @@ from discreet_service.jobs.queue import JobQueue
 from discreet_service.jobs.records import Job
 from discreet_service.jobs.retention import keep_up
 from discreet_service.operation import log_event, place_of_failure, service_log, start_log
-from discreet_service.problems import PROBLEM_TYPES, ServiceError, problem_document
+from discreet_service.problems import PROBLEM_TYPES, ServiceError, problem_document, repairable
 
 #: Seconds between two reports of a job, unless it ends.
 _BETWEEN_REPORTS = 1.0
 _DEATH_OF_PARENT = 1
-#: Codes of the library that are not the caller's fault.
-_OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 #: What looks like a place on the disk.
 _PLACE = re.compile(r"(?:^|[\s'\"(])(?:/|[A-Za-z]:\\)[^\s]")
@@ -148,9 +146,8 @@ def problem_of(error: Exception, number: str) -> dict[str, Any]:
         error = ServiceError("the job exceeds the memory limit", code="overloaded")
     if isinstance(error, OSError) and error.errno in _FULL:
         error = ServiceError(PROBLEM_TYPES["disk-full"].en, code="disk-full")
-    if not isinstance(error, ServiceError) and getattr(error, "code", "") in _OURS:
-        code = _OURS[error.code]  # type: ignore[attr-defined]
-        error = ServiceError(PROBLEM_TYPES[code].en, code=code)
+    if isinstance(error, DiscreetError):
+        error = repairable(error)
     if not isinstance(error, DiscreetError):
         fields = {"job": number, **place_of_failure(error)}
         service_log().error("failure", extra={"fields": fields})

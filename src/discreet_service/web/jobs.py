@@ -17,7 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, Field
 
-from discreet_service.jobs import Job, JobQueue, JobState, checked_request, kind_of, shown_event
+from discreet_service.jobs import Job, JobQueue, JobState, kind_of, shown_event
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.web.access import (
@@ -64,18 +64,14 @@ Viewer = Annotated[Visit, Depends(job_viewer)]
 
 
 @router.post("", status_code=202)
-def create_job(
-    body: JobBody,
-    visit: Owner,
-    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
-) -> JSONResponse:
-    """Submit a job. The same request with the same `Idempotency-Key` is the same job."""
-    kind = kind_of(body.kind)
-    request = checked_request(kind, body.request)
-    check_allowed(visit.principal, kind.permission, _dataset_of(request))
-    job = visit.submit(body.kind, request, idempotency_key)
-    headers = {"Location": f"{router.prefix}/{job.id}", "Retry-After": "2"}
-    return JSONResponse(_shown(job, visit.principal), status_code=202, headers=headers)
+def create_job(body: JobBody, _: Owner) -> JSONResponse:
+    """Submit a job. Each kind has an endpoint of its own, which returns the job."""
+    kind_of(body.kind)
+    message, hint = (
+        "jobs of this kind have their own endpoint",
+        "use that endpoint; it returns the job",
+    )
+    raise ServiceError(message, "invalid-input", "kind", hint)
 
 
 @router.get("")

@@ -16,7 +16,13 @@ from starlette.requests import ClientDisconnect
 
 from discreet.errors import DiscreetError, Problem
 from discreet_service.policies import Language
-from discreet_service.problems import MEDIA_TYPE, PROBLEM_TYPES, ServiceError, problem_document
+from discreet_service.problems import (
+    MEDIA_TYPE,
+    PROBLEM_TYPES,
+    ServiceError,
+    problem_document,
+    repairable,
+)
 from discreet_service.web.plugins import facades
 
 #: What the framework refuses by itself.
@@ -24,8 +30,6 @@ _BY_STATUS = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
 #: Keeps the language that somebody chose on a page.
 LANGUAGE_COOKIE = "discreet-language"
 _MACHINES = ("/api/", "/health/", "/metrics/")
-#: Codes of library errors that the caller cannot repair.
-_OURS = {"disk-full": "disk-full", "memory": "overloaded"}
 
 
 def language_of(request: Request) -> Language:
@@ -43,11 +47,9 @@ def _for_machines(path: str) -> bool:
 
 def problem_response(request: Request, error: DiscreetError) -> Response:
     """The response that tells of an error."""
-    if not isinstance(error, ServiceError) and error.code in _OURS:
-        error = ServiceError(PROBLEM_TYPES[_OURS[error.code]].en, code=_OURS[error.code])
     # The number by which staff finds a request in the log.
     number = str(getattr(request.state, "number", "unknown"))
-    document = problem_document(error, number, language_of(request))
+    document = problem_document(repairable(error), number, language_of(request))
     headers = {"Cache-Control": "no-store"}
     if document["status"] == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="discreet"'
