@@ -53,7 +53,6 @@ class ProposalKind(StrEnum):
     parameter_retirement = "parameter-retirement"
     policy_change = "policy-change"
     refusal_override = "refusal-override"
-    dataset_publication = "dataset-publication"
     release_publication = "release-publication"
 
 
@@ -85,10 +84,6 @@ KINDS: Mapping[ProposalKind, KindOfProposal] = {
     ProposalKind.refusal_override: KindOfProposal(
         "Override of a refusal", "Aufhebung einer Ablehnung",
         _P.refusals_override, _P.refusals_override, 7,
-    ),
-    ProposalKind.dataset_publication: KindOfProposal(
-        "Publication of a data set", "Veröffentlichung eines Datensatzes",
-        _P.datasets_publish, _P.datasets_publish, 14,
     ),
     ProposalKind.release_publication: KindOfProposal(
         "Publication of a release", "Veröffentlichung von Tabellen",

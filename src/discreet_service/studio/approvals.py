@@ -397,6 +397,5 @@ _CONTENTS: Mapping[ProposalKind, Callable[[Visit, Proposal], ProposedContent]] =
     ProposalKind.parameter_retirement: _retirement,
     ProposalKind.policy_change: _policy,
     ProposalKind.refusal_override: _override,
-    ProposalKind.dataset_publication: lambda visit, proposal: {},
     ProposalKind.release_publication: _release,
 }

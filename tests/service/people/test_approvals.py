@@ -191,7 +191,7 @@ def test_what_fails_is_undone(
         (ProposalKind.parameter_retirement, "custodian", "census"),
         (ProposalKind.policy_change, "custodian", "census"),
         (ProposalKind.refusal_override, "producer", "census"),
-        (ProposalKind.dataset_publication, "producer", "census"),
+        (ProposalKind.release_publication, "producer", "census"),
     ],
 )
 def test_rights_are_those_for_the_data_set(
@@ -317,7 +317,7 @@ def test_who_sees_what(people: PeopleOfService, acts: Acts) -> None:
     auditor = people.logged_in("rosa", Grant("auditor"))
     admin = people.logged_in("ines", Grant("admin"))
     mine = proposed(people, anna)
-    theirs = proposed(people, census, ProposalKind.dataset_publication, "census", "census@2022")
+    theirs = proposed(people, census, ProposalKind.release_publication, "census", "census@2022")
     approvals: Approvals = people.approvals
     seen = {
         who.name: {each.id for each in approvals.proposals(who)}
