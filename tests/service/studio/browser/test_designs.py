@@ -62,23 +62,6 @@ def test_sliders_draw_while_they_move(logged_in: Any, check_page: Any) -> None:
     assert page.locator("[data-value-of=a_variance]").inner_text() == "2.75"
 
 
-def test_effect_on_true_counts(logged_in: Any, check_page: Any) -> None:
-    page = logged_in("methodologist")
-    page.goto("/designs")
-    page.fill("#place", "/tables/census?unit=person&by=region:state,sex")
-    page.check("input[name=true]")
-    page.get_by_role("button", name="Show effect").press("Enter")
-    page.wait_for_selector("#true-cells")
-    check_page(page)
-    other = logged_in("custodian")
-    other.goto("/designs")
-    assert other.locator("input[name=true]").count() == 0
-    other.get_by_role("button", name="Show effect").press("Enter")
-    other.wait_for_selector("#effect")
-    assert other.locator("#true-cells").count() == 0
-    check_page(other)
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_on_a_telephone_in_german_without_scripts(
     logged_in: Any, check_page: Any, dark: bool

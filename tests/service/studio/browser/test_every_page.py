@@ -25,7 +25,7 @@ FURTHER: dict[str, tuple[str, ...]] = {
         *(f"{_TABLES}?{_TOO_MUCH}", f"{_TABLES}/result?{_TOO_MUCH}"),
         *(f"{_TABLES}/result?{_BY},sex", f"{_TABLES}/result?{_BY},sex&sort=1"),
         *(f"{_TABLES}/result?{_BY},sex&chart={kind}" for kind in ("lines", "pyramid", "map")),
-        "/basket",
+        *("/basket", "/login/password"),
         *("/releases/census-2022", "/releases/census-2022?query=zzz"),
         "/releases/census-2022/rents",
     ),
@@ -100,12 +100,6 @@ def test_language_is_kept(logged_in: Callable[..., Any]) -> None:
     assert page.get_attribute("html", "lang") == "de"
     page.get_by_role("button", name="English").click()
     assert page.get_attribute("html", "lang") == "en"
-
-
-def test_language_without_a_script(logged_in: Callable[..., Any]) -> None:
-    page = logged_in("reader", scripts=False)
-    page.get_by_role("button", name="Deutsch").click()
-    assert page.get_attribute("html", "lang") == "de"
 
 
 def test_keyboard_gets_to_the_content_first(logged_in: Callable[..., Any]) -> None:

@@ -128,30 +128,3 @@ def test_what_would_change_on_a_telephone_in_german_in_the_dark(
     page.goto(f"{here}/drafts/{made['draft']}?release=people")
     assert page.locator("#tally-cells").inner_text() == "9"
     assert page.get_by_text("geänderter Wert").first.is_visible()
-
-
-def test_without_scripts_pages_are_sent_and_read_anew(
-    logged_in: Any, made: dict[str, str], studio: Any
-) -> None:
-    page = logged_in("producer", scripts=False)
-    page.goto("/programmes/new")
-    page.fill("#text", WRONG)
-    page.click(".outcome button[value=check]")
-    assert page.locator(".problems li").count() == 3
-    page.set_input_files(
-        "#file", {"name": "p.toml", "mimeType": "text/plain", "buffer": PEOPLE.encode()}
-    )
-    page.click("button[value=save]")
-    page.wait_for_selector("#verdict.good")
-    page.click("form[action$='/run'] button")
-    for _ in range(1200):
-        if page.locator("#cells").count():
-            break
-        again = page.locator("a.button", has_text="Reload")
-        again.click()
-        page.wait_for_timeout(250)
-    assert page.locator("#cells").inner_text() == "111"
-    page.goto(f"/programmes/{made['later']}/drafts/{made['draft']}")
-    page.select_option("#release", "")
-    page.get_by_role("button", name="Compare tables").click()
-    assert page.locator("#tally-new").inner_text() == "3"

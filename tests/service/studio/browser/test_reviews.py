@@ -2,100 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import Any
 
 from tests.helpers.studio_reviews import handed_in
 
 #: What waits in the queue of the demonstration.
 WAITING = "/reviews/2"
-
-
-def program(number: int) -> dict[str, Any]:
-    """A small program, as a file that is chosen."""
-    text = f"* {number}\ntabulate sex\nsummarize wage\ntabulate occupation\n"
-    return {"name": "pay.do", "mimeType": "text/plain", "buffer": text.encode()}
-
-
-def hand_in(page: Any, number: int) -> None:
-    """Choose a program, send it, and wait until it was run."""
-    page.goto("/submissions")
-    page.set_input_files("#files", program(number))
-    page.fill("#project", f"P{number}")
-    page.locator("main form[action='/submissions'] button").press("Enter")
-    page.wait_for_selector("#mine")
-    for _ in range(1200):
-        if page.locator("#own tr", has_text=f"P{number}").count():
-            return
-        page.wait_for_timeout(250)
-        page.goto("/submissions")
-    raise AssertionError("nobody has run it")
-
-
-def press(page: Any, selector: str) -> None:
-    """Go to something by the keyboard, and press it."""
-    page.locator(selector).first.focus()
-    page.keyboard.press("Enter")
-
-
-def test_from_submission_to_release_by_keys(logged_in: Any, check_page: Any) -> None:
-    researcher = logged_in("researcher")
-    check_page(researcher)
-    hand_in(researcher, 101)
-    check_page(researcher)
-    press(researcher, "#own tr:has-text('P101') a")
-    researcher.wait_for_selector("#state")
-    check_page(researcher)
-    assert researcher.locator("text=The submission waits for reviewers").count() == 1
-    one, two = logged_in("reviewer"), logged_in("second reviewer")
-    assert one.locator("nav.pages a[href='/reviews'] .count").is_visible()
-    press(one, "#waiting ~ ul li:has-text('P101') a")
-    one.wait_for_selector("#outputs")
-    place = one.url
-    check_page(one)
-    # What is held back needs a comment: said above, and nothing is lost.
-    one.locator("#v2-hold").focus()
-    one.keyboard.press("Space")
-    one.locator("#rest").focus()
-    one.keyboard.press("Space")
-    one.locator("#reason").focus()
-    one.keyboard.type("one firm dominates")
-    one.keyboard.press("Enter")
-    assert "need a comment" in one.locator("#problem").inner_text()
-    check_page(one)
-    assert one.locator("#v2-hold").is_checked()
-    one.locator("#c2").focus()
-    one.keyboard.type("a mean of few firms")
-    one.keyboard.press("Enter")
-    one.wait_for_selector("button[value=approve]")
-    check_page(one)
-    for page in (one, two):
-        page.goto(place)
-        page.locator("#reason").focus()
-        page.keyboard.type("looked at each")
-        if page.locator("#despite").count():
-            page.check("#despite")
-        press(page, "button[value=approve]")
-        page.wait_for_selector("#verdict")
-    two.locator("#reason").focus()
-    two.keyboard.type("approved by two")
-    press(two, "button[value=release]")
-    two.wait_for_selector("text=The researcher can download these files")
-    check_page(two)
-    digest = two.locator("#verdict table code").first.inner_text()
-    researcher.goto("/")
-    assert "Released:" in researcher.locator("main li:has-text('pay.do')").first.inner_text()
-    researcher.go_back()
-    researcher.reload()
-    check_page(researcher)
-    assert "a mean of few firms" in researcher.locator("main").inner_text()
-    with researcher.expect_download() as waiting:
-        press(researcher, "a:text-is('pay.log')")
-    content = waiting.value.path().read_bytes()
-    assert hashlib.sha256(content).hexdigest() == digest
-    assert content.count(b"(held back)") == 1
-    assert b"summarize wage\n(held back)" in content
 
 
 def test_decided_without_a_script_and_printed(logged_in: Any, check_page: Any) -> None:
@@ -160,24 +72,3 @@ def test_a_folder_is_dropped(logged_in: Any, check_page: Any) -> None:
     page.locator("main form[action='/submissions'] button").press("Enter")
     page.wait_for_selector("#uploads:has-text('dropped.do'), #own:has-text('dropped.do')")
     assert not logged_in("researcher", scripts=False).locator("[data-drop]:visible").count()
-
-
-def test_nobody_else_sees_what_waits(logged_in: Any) -> None:
-    """Figures of the log that waits are on the pages of reviewers alone."""
-    page = logged_in("reviewer")
-    page.goto(WAITING)
-    figures = re.findall(r"(?<![\d.])\d{3,}\.\d{3,}(?![\d.])", page.content())
-    assert len(figures) > 5
-    for role in ("researcher", "auditor", "admin"):
-        page = logged_in(role)
-        for path in (
-            WAITING,
-            f"{WAITING}/log",
-            f"{WAITING}/files/0",
-            "/submissions",
-            "/submissions/2",
-        ):
-            answer = page.goto(path)
-            own = role == "researcher" and path.startswith("/submissions")
-            assert answer.status == (200 if own else 403), (role, path)
-            assert not [one for one in figures if one in page.content()], (role, path)
