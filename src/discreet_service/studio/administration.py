@@ -5,17 +5,16 @@ interface, and are written down alike.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
+import polars as pl
 from fastapi import APIRouter, Depends, Form, Query, Response
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field
 
-from discreet.publication import number_text
+from discreet.publication import harmless, number_text
 from discreet_service.audit import AuditKind, LogVerdict
 from discreet_service.people import KINDS, ProposalKind
 from discreet_service.permissions import Permission
@@ -149,12 +148,9 @@ def change_dataset_version(
     return back_to("/administration")
 
 
-_Kind = TypeVar("_Kind", AuditKind, LogVerdict)
 _Auditor = Annotated[Visit, Depends(visit_with(Permission.audit_read))]
 _LogReader = Annotated[Visit, Depends(visit_with(Permission.log_read))]
 _AuditVerifyForm = Annotated[Visit, Depends(form_visit_with(Permission.audit_verify))]
-_Text = Annotated[str, Field(max_length=500)]
-_Day = Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\d)?$")]
 #: Entries and rows per page: what fits into a page of 150 kB; and of a file.
 _SIZE, _MOST_WRITTEN = 50, 10_000
 #: Entries of one act: of the same person, about the same, within so many milliseconds.
@@ -162,44 +158,40 @@ _ONE_ACT = 60_000
 #: Numbers that say nothing to a reader, and acts of which a row tells all together.
 _CODES = re.compile(r"[/:]?\b(?:[0-9a-f]{32}|[0-9a-f]{64})\b")
 _ALIKE = frozenset(("login", "logout"))
-#: What starts a formula where a file is opened as a sheet.
-_FORMULA = ("=", "+", "-", "@", "\t")
 
 
-class _SearchFields(BaseModel):
-    """What is looked for, as a form sends it."""
-
-    person: _Text = ""
-    since: _Day = ""
-    until: _Day = ""
-    cursor: Annotated[int, Field(ge=1, lt=2**63)] | None = None
-    format: Literal["", "csv"] = ""
-
-    @property
-    def times(self) -> dict[str, Any]:
-        """The days as times: until the end of the last."""
-        try:
-            first, last = (datetime.fromisoformat(one).replace(tzinfo=UTC) if one else None
-                           for one in (self.since, self.until))  # fmt: skip
-        except ValueError:
-            raise ServiceError("not a day", "invalid-input", "since") from None
-        return {"since": first, "until": last and last + timedelta(days=1)}
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """What the form shows filled in."""
-        return self.model_dump(exclude={"cursor", "format"})
+def _days(more: int) -> BeforeValidator:
+    """A day of a form as a time, or the beginning of a later one; forms send what is empty, too."""
+    return BeforeValidator(
+        lambda day: (
+            (day and datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=more)) or None
+        )
+    )
 
 
-class _TrailFields(_SearchFields):
-    kind: _Text = ""
-    about: _Text = ""
+_Since = Annotated[AwareDatetime | None, _days(0)]
+_Until = Annotated[AwareDatetime | None, _days(1)]  # The end of the day
+_Empty = BeforeValidator(lambda text: text or None)
 
 
-class _LogFields(_SearchFields):
-    dataset: _Text = ""
-    verdict: _Text = ""
-    digest: _Text = ""
+class _TrailFields(AuditSearch, str_strip_whitespace=True):
+    since: _Since = None
+    until: _Until = None
+    kind: Annotated[AuditKind | None, _Empty] = None
+    size: int = _SIZE
+
+
+class _LogFields(LogSearch, str_strip_whitespace=True):
+    since: _Since = None
+    until: _Until = None
+    principal: Annotated[str, Field(max_length=500, alias="person")] = ""
+    verdict: Annotated[LogVerdict | None, _Empty] = None
+    size: int = _SIZE
+
+
+def _fields(visit: Visit, *more: str) -> dict[str, str]:
+    """What a form shows filled in."""
+    return {name: visit.query_params.get(name, "") for name in ("person", "since", "until", *more)}
 
 
 def subject_words(about: str) -> str:
@@ -281,11 +273,8 @@ def verify_trail(visit: _AuditVerifyForm) -> Response:
 
 def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()) -> Response:
     language, spoken = visit.language, words("trail", visit.language)
-    search = AuditSearch(kind=_chosen(AuditKind, wanted.kind, "kind"), person=wanted.person.strip(),
-                        about=wanted.about.strip(), cursor=wanted.cursor, size=_SIZE,
-                        **wanted.times)  # fmt: skip
-    if wanted.format:
-        entries = _every(search_audit, visit, search, "entries")
+    if visit.query_params.get("format") == "csv":
+        entries = _every(search_audit, visit, wanted, "entries")
         visit.note(AuditKind.trail_exported, facts={"entries": len(entries)})
         columns = ("number", "when", "person", "act", "kind", "about", "facts")
         return _file(visit, "trail", columns, [
@@ -293,7 +282,7 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
              one["about"], _raw(one["facts"]))
             for one in entries
         ])  # fmt: skip
-    answer = search_audit(visit, search)
+    answer = search_audit(visit, wanted)
     rows = []
     for group in folded(answer["entries"]):
         first, acts = group[0], dict.fromkeys(act_words(one, language) for one in group)
@@ -313,7 +302,7 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
         ("when", "person", "act", "entry"),
         rows,
         path="/administration/trail",
-        fields=wanted.fields,
+        fields=_fields(visit, "kind", "about"),
         choices={"kind": {"": spoken["all"], **{kind: label for label, kind in kinds}}},
         older=("cursor", answer["next"]),
         up="administration",
@@ -322,7 +311,7 @@ def _trail_page(visit: Visit, wanted: _TrailFields, verdict: Sequence[Part] = ()
         after=[
             Part("buttons", values=[
                 *([verify] if visit.principal.may(Permission.audit_verify) else ()),
-                _csv_link("/administration/trail", wanted, spoken["export_csv"]),
+                _csv_link(visit, "/administration/trail", spoken["export_csv"]),
                 Cell(spoken["export"], "/api/v1/audit/export", look="button", download=True),
                 Cell(f"{spoken['head']}: {signed}", look="quiet"),
             ])
@@ -350,27 +339,23 @@ def _file(
     visit: Visit, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> Response:
     """Rows as a CSV file that is no danger to whoever opens it as a sheet."""
-    written, spoken = io.StringIO(), words(name, visit.language)
-    writer = csv.writer(written)
-    writer.writerow([spoken[column] for column in columns])
-    for row in rows:
-        texts = map(str, row)
-        writer.writerow([f"'{text}" if text.startswith(_FORMULA) else text for text in texts])
-    return file_response(written.getvalue().encode("utf-8-sig"), f"{name}.csv", "text/csv")
+    spoken = words(name, visit.language)
+    texts = [pl.Series(spoken[column], [str(row[at]) for row in rows], pl.String)
+             for at, column in enumerate(columns)]  # fmt: skip
+    content = pl.DataFrame([*map(harmless, texts)]).write_csv(line_terminator="\r\n")
+    return file_response(content.encode("utf-8-sig"), f"{name}.csv", "text/csv")
 
 
-def _csv_link(path: str, wanted: _SearchFields, word: str) -> Cell:
-    pairs = [(name, value) for name, value in wanted.fields.items() if value]
+def _csv_link(visit: Visit, path: str, word: str) -> Cell:
+    pairs = [(name, value) for name, value in visit.query_params.items() if name != "cursor"]
     return Cell(word, address(path, [*pairs, ("format", "csv")]), look="button", download=True)
 
 
 @router.get("/overrides")
-def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -> Response:
+def show_overrides(visit: _Auditor, wanted: Annotated[_TrailFields, Query()]) -> Response:
     """Refusals that two persons set aside, by the trail: who proposed it, who agreed, and why."""
-    answer = search_audit(visit, AuditSearch(
-        kind=AuditKind.refusal_overridden, person=wanted.person.strip(), cursor=wanted.cursor,
-        size=_SIZE, **wanted.times,
-    ))  # fmt: skip
+    overridden = wanted.model_copy(update={"kind": AuditKind.refusal_overridden, "about": ""})
+    answer = search_audit(visit, overridden)
     rows: list[tuple[Value, ...]] = []
     for one in answer["entries"]:
         agreed = visit.service.approvals.visible(visit.principal, one["facts"]["proposal"])
@@ -383,7 +368,7 @@ def show_overrides(visit: _Auditor, wanted: Annotated[_SearchFields, Query()]) -
         ))  # fmt: skip
     columns = ("when", "about", "rule", "person", "second", "reason")
     return list_page(
-        visit, "overrides", columns, rows, fields=wanted.fields,
+        visit, "overrides", columns, rows, fields=_fields(visit),
         older=("cursor", answer["next"]), up="administration", term="override",
     )  # fmt: skip
 
@@ -393,10 +378,6 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
     """The query log, the newest first; that somebody read it stands in the trail."""
     language, spoken = visit.language, words("log", visit.language)
     ends = {item.value: spoken[item.value] for item in LogVerdict}
-    search = LogSearch(principal=wanted.person.strip(), dataset=wanted.dataset.strip(),
-                      digest=wanted.digest.strip(), cursor=wanted.cursor, size=_SIZE,
-                      verdict=_chosen(LogVerdict, wanted.verdict, "verdict"),
-                      **wanted.times)  # fmt: skip
     titles: dict[str, str] = {}
 
     def title(row: Mapping[str, Any]) -> str:
@@ -404,14 +385,14 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
             titles[row["digest"]] = query_words(visit.service, row["query"], language)
         return titles[row["digest"]]
 
-    if wanted.format:
+    if visit.query_params.get("format") == "csv":
         columns = ("when", "person", "asked", "dataset", "verdict", "rules", "cells", "digest")
         return _file(visit, "log", columns, [
             (one["at"], one["principal"], title(one), f"{one['dataset']} {one['version']}",
              ends[one["verdict"]], ", ".join(one["rules"]), one["cells"], one["digest"])
-            for one in _every(search_log, visit, search, "rows")
+            for one in _every(search_log, visit, wanted, "rows")
         ])  # fmt: skip
-    log = search_log(visit, search)
+    log = search_log(visit, wanted)
     meaning = words("dashboard", language)
     rows: list[tuple[Value, ...]] = [
         (
@@ -428,10 +409,11 @@ def show_log(visit: _LogReader, wanted: Annotated[_LogFields, Query()]) -> Respo
     ]  # fmt: skip
     return list_page(visit, "log",
                      ("when", "person", "asked", "dataset", "verdict", "cells", "codes"), rows,
-                     fields=wanted.fields, choices={"verdict": {"": spoken["all"], **ends}},
+                     fields=_fields(visit, "dataset", "verdict", "digest"),
+                     choices={"verdict": {"": spoken["all"], **ends}},
                      older=("cursor", log["next"]), up="administration", term="trail",
                      after=[Part("buttons", values=[
-                         _csv_link("/administration/log", wanted, spoken["export_csv"])])],
+                         _csv_link(visit, "/administration/log", spoken["export_csv"])])],
                      )  # fmt: skip
 
 
@@ -439,11 +421,3 @@ def _raw(facts: Mapping[str, Any]) -> str:
     texts = ((name, ", ".join(map(str, value)) if isinstance(value, list) else value)
              for name, value in facts.items())  # fmt: skip
     return "; ".join(f"{name}: {value}" for name, value in texts)
-
-
-def _chosen(kinds: type[_Kind], name: str, where: str) -> _Kind | None:
-    try:
-        return kinds[name] if name else None
-    except KeyError:
-        message = f"{where} not found"
-        raise ServiceError(message, "invalid-input", where) from None

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from discreet_service.datasets import CatalogueUnit, DataVersion
+from discreet_service.datasets import CatalogueUnit, CatalogueVariable, DataVersion
 from discreet_service.problems import ServiceError
-from discreet_service.queries import TableQuery
+from discreet_service.queries import PreparedQuery, TableQuery
+from discreet_service.service import Service
 from discreet_service.web import read_address
 
 #: Charts as addresses name them; that of areas is a file of its own.
@@ -75,8 +77,8 @@ class StudioView:
 class TableChoices:
     """Choices for a table."""
 
+    version: DataVersion
     unit: CatalogueUnit
-    level_titles: Mapping[str, Mapping[str, str]]  # What levels are called, by language
     # Per spanning variable, the numbers of its levels; none for the finest
     levels: Mapping[str, tuple[str, ...]]
     picks: Mapping[str, tuple[str, ...]]  # Per variable, the codes picked
@@ -114,11 +116,9 @@ class TableChoices:
             ):
                 rest.append((name, value))
         own = {name for name in (levels.keys() | picks.keys()) if strict or name in unit.variables}
-        trees = [variable.tree for variable in unit.variables.values()]
-        titles = {level: texts for tree in trees for level, texts in tree.level_titles.items()}
         return cls(
+            version=version,
             unit=unit,
-            level_titles=titles | dict(version.description.dataset.levels),
             levels={name: tuple(dict.fromkeys(levels[name])) for name in levels if name in own},
             picks={name: tuple(dict.fromkeys(picks[name])) for name in picks if name in own},
             rest=tuple(rest),
@@ -131,6 +131,19 @@ class TableChoices:
             wanted=said.get(f"find.{said.get('open', '')}", ""),
             search=said.get("search", "").strip()[:100],
         )
+
+    @classmethod
+    def asked(cls, service: Service, dataset: str, pairs: Pairs) -> TableChoices:
+        """Read from the address of a table of a data set; what is wrong with it is an error."""
+        version = service.datasets.version(dataset, dict(pairs).get("version") or None)
+        return cls.of(version, pairs, strict=True)
+
+    @cached_property
+    def level_titles(self) -> Mapping[str, Mapping[str, str]]:
+        """What levels are called, by language."""
+        trees = [variable.tree for variable in self.unit.variables.values()]
+        titles = {level: texts for tree in trees for level, texts in tree.level_titles.items()}
+        return titles | dict(self.version.description.dataset.levels)
 
     @property
     def complete(self) -> bool:
@@ -158,6 +171,16 @@ class TableChoices:
     def query(self) -> TableQuery:
         """The query; an error lists all that is wrong with its form."""
         return read_address(self.parameters())
+
+    def prepared(self, service: Service) -> PreparedQuery:
+        """The query, ready to be judged and answered."""
+        return service.answers.prepared(self.version.dataset, self.query())
+
+
+def first_variables(unit: CatalogueUnit) -> list[CatalogueVariable]:
+    """Variables of a first table: a place, and something else."""
+    of_kind = {one.geography: one for one in reversed([*unit.variables.values()])}
+    return [of_kind[place] for place in (True, False) if place in of_kind]
 
 
 def _several(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

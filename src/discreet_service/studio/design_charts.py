@@ -185,11 +185,12 @@ def _whole_ticks(low: int, high: int) -> list[tuple[float, str]]:
     return [(at, str(at).replace("-", "\u2212")) for at in range(low, high + 1) if at % step == 0]
 
 
-def _percents(high: float) -> tuple[float, list[tuple[float, str]]]:
-    """The upper end of an axis in per cent, and its ticks."""
+def _per_cent(high: float, words: Words) -> ChartAxis:
+    """An axis in per cent that reaches a value."""
     step = next((item for item in (2, 5, 10, 20) if high <= 5 * item), 25)
     top = max(step * math.ceil(high / step - 1e-9), step)
-    return top, [(at, str(at)) for at in range(0, top + 1, step)]
+    ticks = [(at, str(at)) for at in range(0, top + 1, step)]
+    return ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
 
 
 def noise_of(design: AssessedDesign, row: int | None) -> list[tuple[float, float]]:
@@ -208,8 +209,7 @@ def noise_chart(
     reach = max(design.table.max_noise for design in designs)
     across = ChartAxis(title=words["noise"], low=-reach - 0.6, high=reach + 0.6,
                        ticks=_whole_ticks(-reach, reach))  # fmt: skip
-    top, ticks = _percents(max(value for each in bars for _, value in each))
-    upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
+    upward = _per_cent(max(value for each in bars for _, value in each), words)
     which = words["large_counts"] if row is None else f"{words['count']} {row}"
     return chart_of("noise", bars, across, upward, words, language, which=which, bars=True)
 
@@ -382,10 +382,9 @@ def origin_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
     """Chart of the probability that a published value was a 1 or a 2."""
     lines = [design.origins() for design in designs]
     end = max((int(at) for line in lines for at, _ in line), default=1)
-    top, ticks = _percents(max((value for line in lines for _, value in line), default=10))
+    upward = _per_cent(max((value for line in lines for _, value in line), default=10), words)
     across = ChartAxis(title=words["published"], low=-0.5, high=end + 0.5,
                        ticks=_whole_ticks(0, end))  # fmt: skip
-    upward = ChartAxis(title=words["per_cent"], low=0, high=top, ticks=ticks)
     return chart_of("origin", lines, across, upward, words, language)
 
 
@@ -396,9 +395,8 @@ def attack_chart(designs: Sequence[AssessedDesign], words: Words, language: str)
         title=words["exposure"], low=1, high=_EXPOSURES[-1], logarithmic=True,
         ticks=[(at, str(at)) for at in (1, 2, 4, 8, 15, 27, 50, 100, 200, 400)],
     )  # fmt: skip
-    upward = ChartAxis(title=words["per_cent"], low=0, high=100,
-                       ticks=[(at, str(at)) for at in range(0, 101, 20)])  # fmt: skip
-    return chart_of("attack", lines, across, upward, words, language, note=words["attack_note"])
+    upward, note = _per_cent(100, words), words["attack_note"]
+    return chart_of("attack", lines, across, upward, words, language, note=note)
 
 
 #: Key figures, and how they are written: digits, and what they are multiplied by.

@@ -51,12 +51,6 @@ class AssessedDesign:
         """Whether its order is one to look at, which is drawn anew when it is saved."""
         return self.wish is not None and self.wish.order != "plain"
 
-    @property
-    def never(self) -> tuple[int, ...]:
-        """The counts that are published of no count, as far as it has rows."""
-        reached = self.table.transition_matrix().max(axis=0)
-        return tuple(at for at in range(1, self.table.n_max + 1) if not reached[at])
-
     @cached_property
     def quality(self) -> Quality:
         """Effect on counts from 1 to 100, each equally often."""
@@ -239,7 +233,7 @@ class DesignFields:
     @classmethod
     def of(cls, form: Mapping[str, str], prefix: str) -> DesignFields:
         """The fields of one of two designs; what is not sent of them is not chosen."""
-        chosen = {"never": "", "fixed": "", **{name.removeprefix(prefix): text.strip()[:100]
+        chosen = {"never": "", "fixed": "", **{name.removeprefix(prefix): text[:100]
                   for name, text in form.items() if name.startswith(prefix)}}  # fmt: skip
         texts = {one.name: chosen[one.name] for one in fields(cls) if one.name in chosen}
         return cls(**{**texts, "fixed": texts["fixed"] == "yes"})  # type: ignore[arg-type]

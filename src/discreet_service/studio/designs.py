@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -144,9 +144,8 @@ def dataset_effect(
     pairs = parse_qsl(address.query, keep_blank_values=True, max_num_fields=1_000)
     check_allowed(visit.principal, Permission.parameters_design)
     check_allowed(visit.principal, Permission.values_see if true else Permission.query_run, dataset)
-    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
-    choices = TableChoices.of(version, pairs, strict=True)
-    prepared = visit.service.answers.prepared(dataset, choices.query())
+    choices = TableChoices.asked(visit.service, dataset, pairs)
+    prepared = choices.prepared(visit.service)
     prepared.plan.require()
     what, hint = "the table is too large for this page", "choose coarser levels"
     too_large = ServiceError(what, "too-many-cells", "table", hint)
@@ -215,8 +214,6 @@ NAVIGATION = NavigationEntry(path="/designs", place=40, permissions=(Permission.
 
 _Designer = Annotated[Visit, Depends(visit_with(Permission.parameters_design))]
 _ParametersDesignForm = Annotated[Visit, Depends(form_visit_with(Permission.parameters_design))]
-#: Where the names of fields of the two designs begin.
-_PREFIXES = ("a_", "b_")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -242,9 +239,9 @@ class DesignerForm:
         """The designs, and per design what is wrong with it."""
         found: list[AssessedDesign] = []
         wrong: list[list[Problem]] = []
-        for fields in self.designs[: 2 if self.compared else 1]:
+        for each in self.designs[: 2 if self.compared else 1]:
             problems: list[Problem] = []
-            wish = fields.read(problems)
+            wish = each.read(problems)
             if wish is not None:
                 try:
                     found.append(assessed(wish))
@@ -258,11 +255,9 @@ class DesignerForm:
     def kept(self) -> list[tuple[str, str]]:
         """The fields of the designs, as hidden fields of other forms."""
         pairs = []
-        for prefix, one in zip(_PREFIXES, self.designs, strict=True):
-            pairs += [
-                (f"{prefix}{name}", getattr(one, name))
-                for name in ("noise", "variance", "exact", "never", "stay", "order")
-            ]
+        for prefix, one in zip(("a_", "b_"), self.designs, strict=True):
+            texts = {each.name: getattr(one, each.name) for each in fields(one)}
+            pairs += [(f"{prefix}{name}", text) for name, text in texts.items() if name != "fixed"]
             pairs += [(f"{prefix}fixed", "yes")] if one.fixed else []
         return [*pairs, ("row", self.row), *([("compared", "yes")] if self.compared else [])]
 
@@ -272,17 +267,11 @@ class DesignerForm:
 
 async def designer_form(request: Request) -> DesignerForm:
     """A dependency: the fields that were sent; of a name that comes twice, the last."""
-    sent = {
-        name: value
-        for name, value in (await request.form()).multi_items()
-        if isinstance(value, str)
-    }
-
-    longest = {"table": 200, "place": 4_000}
-    texts = {name: text.strip()[: longest.get(name, 100)] for name, text in sent.items()}
+    form = (await request.form()).multi_items()
+    texts = {name: text.strip()[:4_000] for name, text in form if isinstance(text, str)}
     names = ("row", "table", "place", "statistic", "version")
     return DesignerForm(
-        designs=(DesignFields.of(sent, "a_"), DesignFields.of(sent, "b_")),
+        designs=(DesignFields.of(texts, "a_"), DesignFields.of(texts, "b_")),
         compared=texts.get("compared") == "yes",
         act=texts.get("act") or "draw",
         true=texts.get("true") == "yes",

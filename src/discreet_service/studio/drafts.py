@@ -19,7 +19,7 @@ from discreet_service.jobs import JobState
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
 from discreet_service.queries import said_in
-from discreet_service.releases import ReleaseDraft, StoredProgramme, read_draft, shelf_of
+from discreet_service.releases import ReleaseDraft, StoredProgramme, shelf_of
 from discreet_service.service import Service
 from discreet_service.studio.programmes import job_of, published_as, title_of_programme
 from discreet_service.studio.shown_tables import table_page
@@ -31,6 +31,7 @@ from discreet_service.web import (
     back_to,
     compare_draft,
     confirmation,
+    draft_of,
     form_visit_with,
     page,
     path_to,
@@ -65,7 +66,7 @@ _CHANGES = {
 @router.get("/{draft}")
 def show_draft(programme: str, draft: str, visit: _Producer, release: _Name = None) -> Response:
     """Progress of a run, or its result and the changes."""
-    _, record = programme_of(visit, programme, Permission.programmes_run)
+    record = programme_of(visit, programme)
     job = job_of(visit.service, record, draft)
     # A page that followed the run gets the part that it asked for, with where to go on.
     follows = visit.headers.get("x-fragment") == "run"
@@ -95,7 +96,7 @@ def _draft_page(
     status: int = 200,
 ) -> Response:
     """A draft beside a release, and the form that proposes it in the place of that release."""
-    language, found = visit.language, _opened(visit.service, record.id, draft)
+    language, found = visit.language, draft_of(visit.service, record.id, draft)
     name = _usual_release(visit.service, record, found, draft) if release is None else release
     told, served = compare_draft(visit, record.id, draft, name), visit.service.releases.releases()
     may_publish = visit.principal.may(Permission.releases_publish, record.dataset)
@@ -134,8 +135,8 @@ def _draft_page(
 @router.get("/{draft}/tables/{table}")
 def show_draft_table(programme: str, draft: str, table: str, visit: _Producer) -> Response:
     """A table of a draft, as readers would see it."""
-    _, record = programme_of(visit, programme, Permission.programmes_run)
-    found, language = _opened(visit.service, programme, draft), visit.language
+    record = programme_of(visit, programme)
+    found, language = draft_of(visit.service, programme, draft), visit.language
     listed, own = found.release.listed(table), found.release.read_table(table)
     up = path_to("programmes", programme, "drafts", draft)
     return table_page(
@@ -162,7 +163,7 @@ def publish_draft(
     reason: Annotated[str, Form(max_length=10_000)] = "",
 ) -> Response:
     """Propose a draft; where its changes were not on the page, or are others now, show them."""
-    _, record = programme_of(visit, programme, Permission.releases_publish)
+    record = programme_of(visit, programme, Permission.releases_publish)
     name, status = release.strip(), 200
     if not _NAME.fullmatch(name):
         message, hint = (
@@ -170,7 +171,7 @@ def publish_draft(
             "use letters, digits, - and _, such as census-2026",
         )
         raise ServiceError(message, "invalid-input", "release", hint)
-    confirmation(visit, programme, _opened(visit.service, programme, draft), name)
+    confirmation(visit, programme, draft_of(visit.service, programme, draft), name)
     if confirm and compared == name:
         try:
             publish_programme(visit, programme, PublicationRequest(
@@ -184,10 +185,6 @@ def publish_draft(
             return back_to("/approvals")
     return _draft_page(visit, record, draft, name, reason=reason, status=status,
                        note="meanwhile" if status == 412 else "other_name")  # fmt: skip
-
-
-def _opened(service: Service, programme: str, draft: str) -> ReleaseDraft:
-    return read_draft(shelf_of(service).draft(programme, draft), service.releases.keys, "draft")
 
 
 def _usual_release(

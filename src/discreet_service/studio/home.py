@@ -14,6 +14,7 @@ from discreet_service.jobs import JobState
 from discreet_service.permissions import Permission, Principal
 from discreet_service.problems import ServiceError
 from discreet_service.service import Service
+from discreet_service.studio.choices import first_variables
 from discreet_service.studio.work_list import last_acts, work_items
 from discreet_service.web import (
     LANGUAGE_COOKIE,
@@ -77,12 +78,7 @@ def first_table(service: Service, principal: Principal) -> str:
         except ServiceError:
             continue
         for unit in version.units.values():
-            chosen = [
-                next((v for v in unit.variables.values() if v.geography is wanted), None)
-                for wanted in (True, False)
-            ]
-            by = [f"{item.name}:{item.levels[0].name}" for item in chosen if item is not None]
-            if by:
+            if by := [f"{one.name}:{one.levels[0].name}" for one in first_variables(unit)]:
                 asked = [("unit", unit.name), ("by", ",".join(by))]
                 return address(f"/tables/{record.dataset}", asked)
     return ""

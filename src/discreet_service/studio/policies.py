@@ -12,7 +12,6 @@ from itertools import groupby
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request, Response
-from fastapi.responses import PlainTextResponse
 
 from discreet.publication import number_text
 from discreet_service.audit import shown_query
@@ -50,6 +49,7 @@ from discreet_service.web import (
     check_allowed,
     detail_page,
     explained_refusal,
+    file_response,
     form_visit_with,
     list_page,
     page,
@@ -198,9 +198,7 @@ def change_draft(
     now = _in_force(visit.service, dataset, version).held(dataset, version).document
     draft, act = DraftPolicy.of(sent, now), sent.get("act", "check")
     if act == "file" and draft.document is not None:
-        head = {"Content-Disposition": f'attachment; filename="{POLICY_FILE}"',
-                "Cache-Control": "no-store"}  # fmt: skip
-        return PlainTextResponse(draft.text, media_type="application/toml", headers=head)
+        return file_response(draft.text.encode(), POLICY_FILE, "application/toml")
     if act != "propose":
         return _draft_page(visit, draft, now, sent)
     given = PolicyChange(policy=draft.text, signature=sent.get("signature", "").strip()[:1_000],
@@ -242,7 +240,6 @@ def _draft_page(
     return page(
         visit,
         "policy_draft",
-        status=error.kind.status if error else 200,
         secret=True,
         place=place,
         about=f"{now.dataset} {now.version}",

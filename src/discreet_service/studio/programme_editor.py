@@ -16,7 +16,7 @@ from discreet.protection.protocol import all_of
 from discreet_service.datasets import CatalogueUnit, DataVersion
 from discreet_service.policies import Language
 from discreet_service.queries import conditions_of, filter_text, table_sentence
-from discreet_service.studio.choices import TableChoices
+from discreet_service.studio.choices import TableChoices, first_variables
 
 _HEADER = re.compile(r"\s*\[")
 #: A name that a table may have without quotes, and what a name may not have.
@@ -119,9 +119,8 @@ def _usual(entry: Mapping[str, Any], version: DataVersion, language: Language) -
 def first_table(version: DataVersion) -> dict[str, Any]:
     """A table to begin with: by a place and something else."""
     unit = _unit_of({}, version)
-    places = {one.geography: one for one in reversed([*unit.variables.values()])}
-    spanning = [places[place].name for place in (True, False) if place in places]
-    return table_entry([("unit", unit.name), *(("by", name) for name in spanning)], {}, version)
+    by = [("by", one.name) for one in first_variables(unit)]
+    return table_entry([("unit", unit.name), *by], {}, version)
 
 
 def free_name(wanted: str, tables: Mapping[str, Any]) -> str:

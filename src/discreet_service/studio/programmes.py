@@ -145,9 +145,7 @@ def show_new_programme(
 ) -> Response:
     """A programme with a first table of a data set, or another programme to be changed."""
     if of:
-        text = shelf_of(visit.service).text(
-            programme_of(visit, of, Permission.programmes_run)[1].id
-        )
+        text = shelf_of(visit.service).text(programme_of(visit, of).id)
     else:
         datasets = _datasets(visit)
         dataset = dataset or (datasets[0] if datasets else "")
@@ -183,7 +181,7 @@ def change_new_programme(visit: _ProgrammesRunForm, form: _Form) -> Response:
 @router.get("/{programme}")
 def show_programme(programme: str, visit: _Producer) -> Response:
     """A programme: whether it can be run, its text, its drafts."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    record = programme_of(visit, programme)
     text = bytes(get_programme_text(visit, programme).body).decode()
     try:
         verdict = validate_programme(visit, programme)
@@ -194,7 +192,7 @@ def show_programme(programme: str, visit: _Producer) -> Response:
     # One's own jobs that have not ended: their drafts are not begun, maybe.
     own = [job.id for job in visit.service.jobs.jobs(visit.principal.name, size=_JOBS).jobs
            if not job.state.final and _makes_draft(job, record)]  # fmt: skip
-    numbers = dict.fromkeys([*own, *shelf.drafts(record.id)])
+    numbers = dict.fromkeys([*own, *shelf_of(visit.service).drafts(record.id)])
     states = words("job_states", visit.language)
     return page(
         visit,

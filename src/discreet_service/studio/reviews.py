@@ -289,7 +289,6 @@ def _sheet(
     return page(
         visit,
         "review",
-        status=200 if error is None else error.kind.status,
         secret=True,
         title=f"{words('review', language)['title']} {row.number}: {row.program}",
         report=report,

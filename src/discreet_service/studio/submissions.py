@@ -150,7 +150,6 @@ def _own_page(
     return page(
         visit,
         "submission",
-        status=200 if error is None else error.kind.status,
         secret=True,
         title=f"{words('submission', language)['title']} {own.number}: {own.program}",
         own=own,
@@ -175,7 +174,6 @@ def _shown(visit: Visit, form: SubmissionForm, error: ServiceError | None = None
     return page(
         visit,
         "submissions",
-        status=200 if error is None else error.kind.status,
         secret=True,
         settings=reviews,
         form=form,

@@ -25,7 +25,6 @@ from discreet_service.policies import Language, PolicyRefusalError
 from discreet_service.problems import ServiceError
 from discreet_service.queries import (
     ANSWER_FORMATS,
-    Answers,
     PreparedQuery,
     asked_format,
     file_name_of,
@@ -34,7 +33,7 @@ from discreet_service.queries import (
     written_answer,
 )
 from discreet_service.studio.call_texts import r_value
-from discreet_service.studio.choices import TableChoices
+from discreet_service.studio.choices import TableChoices, first_variables
 from discreet_service.studio.shown_tables import table_page
 from discreet_service.web import (
     Act,
@@ -46,6 +45,7 @@ from discreet_service.web import (
     address_of,
     admitted,
     back_to,
+    file_response,
     form_visit_with,
     list_datasets,
     list_page,
@@ -114,8 +114,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
     """The table, its refusal, or how to get it as a job."""
     start = time.perf_counter()
     pairs = visit.query_params.multi_items()
-    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
-    choices = TableChoices.of(version, pairs, strict=True)
+    choices = TableChoices.asked(visit.service, dataset, pairs)
     asked = choices.parameters()
     tidy = address(visit.url.path, [*asked, *choices.view.pairs()])
     if choices.search and not choices.complete:  # who searches by the key that shows the table
@@ -131,7 +130,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         "builder": address(f"/tables/{dataset}", asked),
     }
     try:
-        prepared = visit.service.answers.prepared(dataset, choices.query())
+        prepared = choices.prepared(visit.service)
     except ServiceError as error:
         return _refused(visit, error, facts)
     if not visit.principal.may(Permission.jobs_own):
@@ -163,7 +162,7 @@ def show_result(dataset: str, visit: _Asker) -> Response:
         answer.table,
         visit.url.path,
         file=prepared.plan.asked.digest[:12],
-        boundaries=version.inputs.boundaries,
+        boundaries=choices.version.inputs.boundaries,
         asked=asked,
         title=title_of(prepared.query, choices.unit)[language],
         up=(facts["builder"], words("result", language)["change"]),
@@ -202,11 +201,8 @@ def order_table(
     except (ValueError, TypeError, RecursionError):
         what, hint = "not a query", "reload the page"
         raise ServiceError(what, "invalid-input", "query", hint) from None
-    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
     language = visit.language
-    prepared = visit.service.answers.prepared(
-        dataset, TableChoices.of(version, pairs, strict=True).query()
-    )
+    prepared = TableChoices.asked(visit.service, dataset, pairs).prepared(visit.service)
     admitted(visit, prepared, language, start)
     document = visit.service.answers.document(prepared)
     job = visit.submit("query", {**document, "format": form, "language": language})
@@ -219,7 +215,6 @@ def _refused(visit: Visit, error: ServiceError, facts: Mapping[str, Any]) -> Res
     return page(
         visit,
         "refused",
-        status=error.kind.status,
         error=error,
         nearest=[
             (one["title"], one["cells"], address(visit.url.path, address_of(one["query"])))
@@ -353,7 +348,7 @@ def _estimate(
         return empty
     start = time.perf_counter()
     try:
-        prepared = visit.service.answers.prepared(dataset, choices.query())
+        prepared = choices.prepared(visit.service)
         verdict = visit.service.answers.verdict(prepared, visit.principal)
     except ServiceError as error:
         return {**empty, "error": error}
@@ -382,16 +377,16 @@ def _estimate(
             (one["title"], one["cells"], address(visit.url.path, address_of(one["query"])))
             for one in nearest_to(visit, prepared, verdict.names, language) or ()
         ],
-        "barred": _barred(visit, dataset, choices) if verdict.allowed else {},
+        "barred": _barred(visit, choices) if verdict.allowed else {},
     }  # fmt: skip
 
 
-def _barred(visit: Visit, dataset: str, choices: TableChoices) -> dict[str, str]:
+def _barred(visit: Visit, choices: TableChoices) -> dict[str, str]:
     """Levels that cannot be added to the table, as the form names them, and why.
 
     As of each refusal before anything is counted, no record is looked at for it.
     """
-    answers, found = visit.service.answers, dict[str, str]()
+    found = dict[str, str]()
     free = [variable for name, variable in choices.unit.variables.items()
             if name not in choices.levels and name not in choices.picks]  # fmt: skip
     for variable in free:
@@ -399,19 +394,19 @@ def _barred(visit: Visit, dataset: str, choices: TableChoices) -> dict[str, str]
         for level in variable.levels:
             # What refuses a level refuses the finer ones below it, too.
             more = {**choices.levels, variable.name: (level.name,)}
-            reason = reason or _reason(visit, dataset, replace(choices, levels=more), answers)
+            reason = reason or _reason(visit, replace(choices, levels=more))
             if reason:
                 found[f"{variable.name}:{level.name}"] = reason
     return found
 
 
-def _reason(visit: Visit, dataset: str, choices: TableChoices, answers: Answers) -> str:
+def _reason(visit: Visit, choices: TableChoices) -> str:
     """Why a table is not answered, before anything is counted; empty if nothing refuses it."""
     language = visit.language
     try:
-        prepared = answers.prepared(dataset, choices.query())
+        prepared = choices.prepared(visit.service)
         prepared.plan.require()
-        answers.verdict(prepared, visit.principal).require(language)
+        visit.service.answers.verdict(prepared, visit.principal).require(language)
     except PolicyRefusalError as refusal:
         return refusal.what
     except ServiceError as error:  # its words are English
@@ -423,18 +418,12 @@ def _examples(version: DataVersion, language: str) -> list[tuple[str, str]]:
     """First tables: of each unit one by its first variables, coarse."""
     found = []
     for unit in version.units.values():
-        names = [variable for variable in unit.variables.values() if len(variable.levels[0].name)]
-        if not names:
-            continue
-        first, *others = names
-        second = next((other for other in others if not other.geography), None)
-        named = [item for item in (first, second) if item is not None]
-        by = ",".join(f"{item.name}:{item.levels[0].name}" for item in named)
-        label = said_in(unit.label, language, unit.name)
-        joined = ", ".join(item.tree.title(language) for item in named)
-        found.append((f"{label}: {joined}", address(
-            f"/tables/{version.dataset}/result", [("unit", unit.name), ("by", by)]
-        )))  # fmt: skip
+        if named := first_variables(unit):
+            by = ",".join(f"{item.name}:{item.levels[0].name}" for item in named)
+            label = said_in(unit.label, language, unit.name)
+            joined = ", ".join(item.tree.title(language) for item in named)
+            path, asked = f"/tables/{version.dataset}/result", [("unit", unit.name), ("by", by)]
+            found.append((f"{label}: {joined}", address(path, asked)))
     return found
 
 
@@ -510,8 +499,7 @@ def get_files(
             archive.writestr(file_name_of(prepared, form), content)
         if refused:
             archive.writestr(f"{words('basket', language)['refused']}.txt", "".join(refused))
-    head = {"Content-Disposition": 'attachment; filename="tables.zip"', "Cache-Control": "no-store"}
-    return Response(file.getvalue(), media_type="application/zip", headers=head)
+    return file_response(file.getvalue(), "tables.zip", "application/zip")
 
 
 def _places(visit: Visit) -> list[str]:
@@ -525,6 +513,4 @@ def _prepared(visit: Visit, place: str) -> PreparedQuery:
     path, _, query = place.partition("?")
     dataset = unquote(path.removeprefix("/tables/").partition("/")[0])
     pairs = parse_qsl(query, keep_blank_values=True)
-    version = visit.service.datasets.version(dataset, dict(pairs).get("version") or None)
-    choices = TableChoices.of(version, pairs, strict=True)
-    return visit.service.answers.prepared(dataset, choices.query())
+    return TableChoices.asked(visit.service, dataset, pairs).prepared(visit.service)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .programmes import check_text as check_text
     from .programmes import compare_draft as compare_draft
     from .programmes import confirmation as confirmation
+    from .programmes import draft_of as draft_of
     from .programmes import get_programme_text as get_programme_text
     from .programmes import list_programmes as list_programmes
     from .programmes import programme_of as programme_of
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from .queries import nearest_to as nearest_to
     from .queries import note_query as note_query
     from .queries import read_address as read_address
+    from .releases import chosen_language as chosen_language
     from .releases import get_release as get_release
     from .releases import list_releases as list_releases
     from .security import BodyGate as BodyGate

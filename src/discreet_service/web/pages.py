@@ -103,9 +103,13 @@ def page(
     secret: bool = False,
     title: str = "",
     said_in: str = "",
+    error: ServiceError | None = None,
     **values: Any,
 ) -> HTMLResponse:
-    """A page. `said_in` names where its words are; of several places the last one wins."""
+    """A page. `said_in` names where its words are; of several places the last one wins.
+
+    An error that it shows gives it its status.
+    """
     language, principal, session = visit.language, visit.principal, visit.login
     cookie = session_cookie(visit) if session is not None else None
     entries: Sequence[NavigationEntry] = visit.app.state.navigation
@@ -135,7 +139,9 @@ def page(
             if any(map(principal.may, one.permissions))
         ],
         "Permission": Permission,
+        "error": error,
     }
+    status = status if error is None else error.kind.status
     text = _environment().get_template(f"{template}.html").render(shown | values)
     headers = {"Cache-Control": "no-store" if secret else "private, no-cache"}
     return HTMLResponse(text, status, headers)

@@ -25,7 +25,6 @@ from discreet_service.permissions import ALL, Permission
 from discreet_service.problems import ServiceError
 from discreet_service.releases import (
     LARGEST,
-    ProgrammeShelf,
     ReleaseDraft,
     ServedRelease,
     StoredProgramme,
@@ -37,6 +36,7 @@ from discreet_service.releases import (
 )
 from discreet_service.service import Service
 from discreet_service.web.access import Visit, check_allowed, visit_with
+from discreet_service.web.etags import file_response
 from discreet_service.web.security import raw_body, read_small
 
 router = APIRouter(prefix="/api/v1/programmes", tags=["programmes"])
@@ -65,14 +65,13 @@ def _entry(record: StoredProgramme) -> dict[str, Any]:
 
 
 def programme_of(
-    visit: Visit, number: str, permission: Permission
-) -> tuple[ProgrammeShelf, StoredProgramme]:
+    visit: Visit, number: str, permission: Permission = Permission.programmes_run
+) -> StoredProgramme:
     """A programme over a data set that somebody may do this with; else there is none."""
-    shelf = shelf_of(visit.service)
-    record = shelf.get(number)
+    record = shelf_of(visit.service).get(number)
     if not visit.principal.may(permission, record.dataset):
         raise ServiceError("programme not found", "not-found", "programme")
-    return shelf, record
+    return record
 
 
 @router.post("", status_code=201, openapi_extra=_TOML)
@@ -133,15 +132,15 @@ def list_programmes(
 @router.get("/{programme}")
 def get_programme(visit: Producer, programme: str) -> dict[str, Any]:
     """One programme and its drafts."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
-    return {**_entry(record), "drafts": shelf.drafts(record.id)}
+    record = programme_of(visit, programme)
+    return {**_entry(record), "drafts": shelf_of(visit.service).drafts(record.id)}
 
 
 @router.get("/{programme}/text")
 def get_programme_text(visit: Producer, programme: str) -> PlainTextResponse:
     """The text of a programme, as it was submitted."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
-    return PlainTextResponse(shelf.text(record.id), media_type="application/toml")
+    record = programme_of(visit, programme)
+    return PlainTextResponse(shelf_of(visit.service).text(record.id), media_type="application/toml")
 
 
 @router.post(":validate", openapi_extra=_TOML)
@@ -171,9 +170,9 @@ def check_text(visit: Visit, text: bytes) -> dict[str, Any]:
 @router.post("/{programme}:validate")
 def validate_programme(visit: Producer, programme: str) -> dict[str, Any]:
     """Check a programme; reports all problems at once, with lines."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    record = programme_of(visit, programme)
     version = visit.service.datasets.version(record.dataset, record.version or None)
-    return _validated(visit, shelf.file(record.id), version)
+    return _validated(visit, shelf_of(visit.service).file(record.id), version)
 
 
 def _validated(visit: Visit, place: Path, version: DataVersion) -> dict[str, Any]:
@@ -222,9 +221,9 @@ def run_programme_job(
 
 def begin_run(visit: Visit, programme: str, key: str | None = None) -> Job:
     """Hand in the job that makes a draft, if the policies admit all of its tables."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
+    record = programme_of(visit, programme)
     version = visit.service.datasets.version(record.dataset, record.version or None)
-    inputs = opened_inputs(shelf.file(record.id), version)
+    inputs = opened_inputs(shelf_of(visit.service).file(record.id), version)
     visit.service.answers.admit_programme(inputs, version, visit.principal, visit.language)
     return visit.submit("programme", {"programme": record.id, "digest": record.digest}, key)
 
@@ -234,8 +233,8 @@ def compare_draft(
     visit: Producer, programme: str, draft: str, release: Annotated[str, Query(max_length=64)] = ""
 ) -> dict[str, Any]:
     """A draft, and the differences that readers would see to the release of that name."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
-    found = _draft(visit.service, shelf, record, draft, release or "draft")
+    record = programme_of(visit, programme)
+    found = draft_of(visit.service, record.id, draft, release or "draft")
     before = visit.service.releases.releases().get(release) if release else None
     files = found.release.published
     return {
@@ -263,18 +262,16 @@ def _changes(
 @router.get("/{programme}/drafts/{draft}/files/{file}")
 def download_draft_file(visit: Producer, programme: str, draft: str, file: str) -> Response:
     """A file of a draft, as it would be published; it must not be cached."""
-    shelf, record = programme_of(visit, programme, Permission.programmes_run)
-    found = _draft(visit.service, shelf, record, draft, "draft")
+    record = programme_of(visit, programme)
+    found = draft_of(visit.service, record.id, draft)
     if file not in found.release.published:
         raise ServiceError("file not found", "not-found", "file")
-    headers = {"Content-Disposition": "attachment", "Cache-Control": "no-store"}
-    return Response(found.release.files.read(file), 200, headers, "application/octet-stream")
+    return file_response(found.release.files.read(file), file)
 
 
-def _draft(
-    service: Service, shelf: ProgrammeShelf, record: StoredProgramme, draft: str, name: str
-) -> ReleaseDraft:
-    return read_draft(shelf.draft(record.id, draft), service.releases.keys, name)
+def draft_of(service: Service, programme: str, draft: str, name: str = "draft") -> ReleaseDraft:
+    """A draft of a programme, as a release of some name."""
+    return read_draft(shelf_of(service).draft(programme, draft), service.releases.keys, name)
 
 
 @router.post("/{programme}:publish")
@@ -286,8 +283,8 @@ def publish_programme(
     Without `confirm` the answer lists the changes and a word to confirm them. With that word and
     a reason, the proposal is made. The draft replaces the release when a second person approves.
     """
-    shelf, record = programme_of(visit, programme, Permission.releases_publish)
-    draft = _draft(visit.service, shelf, record, asked.draft, asked.release)
+    record = programme_of(visit, programme, Permission.releases_publish)
+    draft = draft_of(visit.service, record.id, asked.draft, asked.release)
     before = visit.service.releases.releases().get(asked.release)
     word = confirmation(visit, record.id, draft, asked.release)
     told: dict[str, Any] = {"release": asked.release, "seal": draft.release.identity}
