@@ -125,37 +125,6 @@ _PROBLEM = "Problem"
 #: What no endpoint answers with: errors are problem documents.
 _REPLACED = ("HTTPValidationError", "ValidationError")
 _TEXT = {"type": "string"}
-_FOUND = ("where", "code", "message", "hint")
-_SCHEMA: Mapping[str, Any] = {
-    "title": _PROBLEM,
-    "description": "RFC 9457; all problems at once.",
-    "type": "object",
-    "required": ["type", "title", "status", "detail", "instance", "problems"],
-    "properties": {
-        "type": {"type": "string", "format": "uri"},
-        "title": _TEXT,
-        "status": {"type": "integer"},
-        "detail": _TEXT,
-        "instance": {**_TEXT, "description": "Number of the request, for staff"},
-        "problems": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": list(_FOUND),
-                "properties": dict.fromkeys(_FOUND, _TEXT),
-            },
-        },
-        "rule": _TEXT,
-        "retry_after": {"type": "integer"},
-        "limit": {"type": "integer"},
-        "actual": {"type": "integer"},
-        "nearest": {
-            "type": "array",
-            "description": "Tables near it that no rule refuses before anything is counted",
-            "items": {"$ref": "#/components/schemas/NearTable"},
-        },
-    },
-}
 #: Problems that many operations answer with, by status.
 _COMMON: Mapping[str, tuple[str, ServiceError]] = {
     "401": ("NotAuthenticated", ServiceError(
@@ -253,7 +222,6 @@ def _completed(document: dict[str, Any], needs: Mapping[str, str | None]) -> dic
                 media["schema"] = dict(media["schema"])
                 schemas |= media["schema"].pop("$defs")
     schemas |= {name: dict(each) for name, each in answer_schemas().items()}
-    schemas[_PROBLEM] = dict(_SCHEMA)
     parts["responses"] = {each[0]: _common(*each) for each in _COMMON.values()}
     parts["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
     document["security"] = [{"key": []}, {}]

@@ -50,13 +50,13 @@ _TYPE_BY_SUFFIX = {
 
 def chosen_language(service: Service, given: str, request: Request) -> str:
     """The language asked for; else that of the browser, else the first of the service."""
-    spoken = given.lower() or request.headers.get("accept-language", "").strip()[:2].lower()
-    if spoken in LANGUAGES:
-        return spoken
-    if given:
+    preferred = request.headers.get("accept-language", "").split(",")[:20]
+    spoken = [given] if given else [part.strip()[:2] for part in preferred]
+    found = next((one.lower() for one in spoken if one.lower() in LANGUAGES), None)
+    if given and not found:
         hint = f"known: {', '.join(LANGUAGES)}"
         raise ServiceError("unknown language", "invalid-input", "language", hint)
-    return service.settings.languages[0]
+    return found or service.settings.languages[0]
 
 
 def _release_entry(release: ServedRelease, language: str) -> dict[str, Any]:

@@ -29,6 +29,8 @@ def browser(served):
 def test_releases_and_their_tables_are_listed(browser, served):
     (release,) = browser.get(f"{API}?language=de").json()["releases"]
     assert release["title"] == "Zensus (synthetisch)"
+    preferred = browser.get(API, headers={"Accept-Language": "fr, de;q=0.8"}).json()["releases"]
+    assert preferred == [release]
     assert release["seal"] == served.releases.release("census-2026").identity
     found = browser.get(f"{API}/census-2026?language=de&size=2").json()
     assert found["total"] == 3

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from discreet.errors import nearest
-from discreet.publication import LANGUAGES, ListedCells
+from discreet.publication import ListedCells
 from discreet_service.facades import json_bytes, updated_of
 from discreet_service.facades.sdmx.queries import (
     ALL_DIMENSIONS,
@@ -34,7 +34,7 @@ from discreet_service.facades.sdmx.structures import (
 )
 from discreet_service.permissions import Permission
 from discreet_service.problems import ServiceError
-from discreet_service.web import Visit, conditional, etag_of, visit_with
+from discreet_service.web import Visit, chosen_language, conditional, etag_of, visit_with
 
 router = APIRouter(prefix="/sdmx/v2", tags=["SDMX"])
 
@@ -88,12 +88,6 @@ _TEXTS = {
     "measures": "measures",
     "dimensionAtObservation": "at_observation",
 }
-
-
-def _language(visit: Visit) -> str:
-    parts = visit.headers.get("accept-language", "").split(",")[:20]
-    spoken = (part.strip()[:2].lower() for part in parts)
-    return next((one for one in spoken if one in LANGUAGES), visit.service.settings.languages[0])
 
 
 def _parts(rest: str, names: tuple[str, ...]) -> dict[str, str]:
@@ -150,7 +144,7 @@ def get_sdmx_structure(visit: Reader, rest: str) -> Response:
         if given not in words:
             hint = nearest(given[:60], words)
             raise ServiceError("unknown word", "invalid-query", where, hint)
-    language = _language(visit)
+    language = chosen_language(visit.service, "", visit)
     releases = service.releases.releases()
     seals = sorted(release.identity for release in releases.values())
     etag = etag_of(rest, references, detail, language, *seals)
@@ -258,7 +252,7 @@ def get_sdmx_data(visit: Reader, rest: str) -> Response:
     if others:
         what, hint = "request one dataflow at a time", "/data/dataflow/DISCREET/ID/1.0"
         raise ServiceError(what, "invalid-query", "id", hint)
-    name, language = flows[flow], _language(visit)
+    name, language = flows[flow], chosen_language(visit.service, "", visit)
     query = _query(visit, parts["key"], csv)
     updated_after = visit.query_params.get("updatedAfter", "")
     if updated_after and service.releases.listed(name).updated[:10] < updated_after[:10]:
