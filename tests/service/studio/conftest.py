@@ -76,6 +76,11 @@ class StudioReaders:
         assert answer.headers["content-type"].startswith("text/html")
         return answer.text
 
+    def post(self, path: str, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
+        """The answer to a form, with the token of whoever sends it."""
+        own = {**fields, "csrf": self.csrf(name)}
+        return self.browser(name).post(path, data=own, **{"headers": HTML, **more})
+
     def proposal(self, name: str) -> str:
         """The path of the newest proposal that somebody sees under Approvals."""
         found = re.search(r'href="(/approvals/[0-9a-f]{32})"', self.page("/approvals", name))
@@ -107,7 +112,18 @@ def text_of(page: str, identifier: str) -> str:
     """The text of the element with an id that has no elements of its kind in it."""
     found = re.search(rf'<(\w+)[^>]*\bid="{identifier}"[^>]*>(.*?)</\1>', page, re.DOTALL)
     assert found, identifier
-    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", found[2]).split()))
+    return plain(found[2])
+
+
+def plain(page: str) -> str:
+    """The words of a page, or of a part of one."""
+    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
+
+
+def problems_of(page: str) -> str:
+    """What a page of a method says is wrong, above its form."""
+    begin = page.index('role="alert"')
+    return html.unescape(page[begin : page.index('<form method="post"', begin)])
 
 
 def body_cells(page: str) -> list[list[str]]:

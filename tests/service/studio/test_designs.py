@@ -60,12 +60,8 @@ MIRA = "mira"
 
 
 def send(readers: Any, name: str = MIRA, path: str = "/designs", **fields: Any) -> Any:
-    browser = readers.browser(name)
-    csrf = readers.csrf(name)
-    head = fields.pop("head", HTML)
-    files = fields.pop("files", None)
-    sent = {**(FIELDS if path == "/designs" else {}), **fields, "csrf": csrf}
-    return browser.post(path, data=sent, files=files, headers=head)
+    more = {"headers": fields.pop("head", HTML), "files": fields.pop("files", None)}
+    return readers.post(path, {**(FIELDS if path == "/designs" else {}), **fields}, name, **more)
 
 
 def rows_of_table(page: str, identifier: str) -> list[list[str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from discreet_service.people import ProposalKind
 from discreet_service.permissions import Grant, Principal
 from tests.helpers.rows import for_all_rows
-from tests.service.studio.conftest import GERMAN, HTML, text_of
+from tests.service.studio.conftest import GERMAN, HTML, plain, text_of
 
 
 def _pages(text: str) -> set[str]:
@@ -57,7 +56,7 @@ def test_staff_is_told_of_releases_that_are_not_served(readers: Any) -> None:
 def _work(text: str, heading: str) -> str:
     """The part of the work list below a heading, in words."""
     part = re.search(rf'<section[^>]*aria-labelledby="{heading}">(.*?)</section>', text, re.DOTALL)
-    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", part[1]).split())) if part else ""
+    return plain(part[1]) if part else ""
 
 
 def _counted(text: str, path: str) -> str:

@@ -17,7 +17,7 @@ from discreet.protection.rounding import Rounding, audit_rounding
 from discreet_service.studio.operations import example_form
 from tests.helpers.rows import for_all_rows
 from tests.service.cells.test_rounded_cells import seed_of_table
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import GERMAN, problems_of
 
 MOST_TOGETHER = OPERATIONS["rounding"].at_once
 #: The lecture's kind of table: small counts by two variables, all totals.
@@ -38,11 +38,8 @@ FIELDS = {
 }
 
 
-def send(readers: Any, fields: dict[str, Any], name: str = "paul", **more: Any) -> Any:
-    browser = readers.browser(name)
-    csrf = readers.csrf(name)
-    head = more.pop("headers", HTML)
-    return browser.post("/rounding", data={**fields, "csrf": csrf}, headers=head, **more)
+def send(readers: Any, fields: dict[str, Any], **more: Any) -> Any:
+    return readers.post("/rounding", fields, **more)
 
 
 def library_table() -> Table:
@@ -55,11 +52,6 @@ def shown_cells(page: str) -> list[tuple[int, int, int]]:
     part = part[: part.index("</table>")].replace("−", "-").replace("\N{NARROW NO-BREAK SPACE}", "")
     found = re.findall(r"<td>([\d,]+)<small>([\d,]+)(?: <b>([+-]\d+)</b>)?</small></td>", part)
     return [(int(a.replace(",", "")), int(b.replace(",", "")), int(c or 0)) for a, b, c in found]
-
-
-def problems_of(page: str) -> str:
-    part = page[page.index('role="alert"') : page.index('<form method="post" action="/rounding"')]
-    return html.unescape(part)
 
 
 @pytest.mark.parametrize("method", ["controlled", "small-counts", "conventional"])
@@ -150,10 +142,10 @@ OF_EXAMPLES = {
 def test_examples_are_there_and_run(readers: Any, name: str) -> None:
     page, form = OPERATIONS[name].page, example_form(OPERATIONS[name])
     assert re.search(rf'href="/{page}\?example=\w+"', readers.page(f"/{page}", "paul"))
-    fields = {**form.texts, "act": "run", "csrf": readers.csrf("paul")}
+    fields = {**form.texts, "act": "run"}
     for at, (method, texts) in enumerate(form.steps):
         fields |= {f"step{at}": method, **{f"step{at}-{one}": text for one, text in texts.items()}}
-    answer = readers.browser("paul").post(f"/{page}", data=fields, headers=HTML)
+    answer = readers.post(f"/{page}", fields)
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 100_000
     assert OF_EXAMPLES.get(name, "") in answer.text

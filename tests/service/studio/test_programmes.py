@@ -41,7 +41,7 @@ from tests.helpers.studio_programmes import (
     publish,
     work,
 )
-from tests.service.studio.conftest import HTML, StudioReaders, text_of
+from tests.service.studio.conftest import HTML, StudioReaders, plain, text_of
 
 
 class Office(StudioReaders):
@@ -110,10 +110,6 @@ def written(page: str) -> str:
     found = re.search(r"<textarea[^>]*>\n(.*?)</textarea>", page, re.DOTALL)
     assert found
     return html.unescape(found[1])
-
-
-def plain(page: str) -> str:
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page)))
 
 
 def listed_problems(page: str) -> list[str]:
@@ -364,9 +360,7 @@ def test_what_is_no_programme_is_neither_taken_nor_a_failure(
     # What only the data can tell is wrong may be kept, and cannot be run.
     if saved.status_code == 303:
         kept = saved.headers["location"].rpartition("/")[2]
-        sent = {"csrf": office.csrf("paul")}
-        run = office.browser("paul").post(f"/programmes/{kept}/run", data=sent, headers=HTML)
-        assert run.status_code == 422
+        assert office.post(f"/programmes/{kept}/run", {}).status_code == 422
     else:
         assert saved.status_code == 422
         assert {each.id for each in shelf.every()} == before
@@ -672,8 +666,7 @@ def test_of_two_who_publish_at_once_the_second_looks_again(office: Office) -> No
     other = {"release": "other"}
     for thief, changed, status in (("paul", {}, 412), ("petra", other, 200),
                                    ("petra", other | {"compared": "other"}, 412)):  # fmt: skip
-        own = {**fields, **changed, "csrf": office.csrf(thief)}
-        assert office.browser(thief).post(path, data=own, headers=HTML).status_code == status
+        assert office.post(path, {**fields, **changed}, thief).status_code == status
     assert "other" not in service.releases.releases()
 
 
@@ -687,13 +680,11 @@ def test_producers_of_other_data_learn_of_none(office: Office) -> None:
     for path in (here, f"/programmes/new?of={office.later}", f"{here}/drafts/{office.draft}",
                  f"{here}/drafts/{office.draft}/tables/homes"):  # fmt: skip
         assert office.browser("olga").get(path, headers=HTML).status_code == 404
-    csrf = office.csrf("olga")
     for path, fields in (
         (f"{here}/run", {}),
         (f"{here}/drafts/{office.draft}/publish", {"release": "x"}),
     ):
-        answer = office.browser("olga").post(path, data={"csrf": csrf, **fields}, headers=HTML)
-        assert answer.status_code == 404
+        assert office.post(path, fields, "olga").status_code == 404
     saved = office.send("/programmes/new", name="olga", text=PEOPLE, act="save")
     assert saved.status_code == 422
     assert "programmes:run" in plain(saved.text)
@@ -763,8 +754,7 @@ def test_who_may_not_publish_is_not_offered_to(
     page = office.page(here, "wim")
     assert f'action="{here}/publish"' not in page
     assert "You do not have the right to publish." in page
-    fields = {"csrf": office.csrf("wim"), "release": "wims"}
-    assert office.browser("wim").post(f"{here}/publish", data=fields).status_code == 403
+    assert office.post(f"{here}/publish", {"release": "wims"}, "wim").status_code == 403
 
 
 def test_no_page_tells_what_is_planted(office: Office) -> None:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from discreet_service.database.schema import POLICY_ALERTS, RATE_COUNTERS
 from discreet_service.policies.overview import near_limits, refusals_by_rule, released_sums
 from discreet_service.policies.rates import CELLS_PER_DAY, day_of
-from tests.service.studio.conftest import GERMAN, HTML, text_of
+from tests.service.studio.conftest import GERMAN, HTML, plain, text_of
 
 PAGE = "/quality/census/2022-1"
 TOO_MUCH = "unit=person&by=region:municipality,sex,age5,education:2"
@@ -59,7 +59,7 @@ def test_sums_are_what_was_released(readers: Any) -> None:
     readers.page("/tables/census/result?unit=building&by=region:district", "rita")
     with readers.service.database.reading() as connection:
         sums = {one.unit: one for one in released_sums(connection, "census", "2022-1")}
-    text = " ".join(re.sub(r"<[^>]+>", " ", readers.page(PAGE, "paul")).split())
+    text = plain(readers.page(PAGE, "paul"))
     one = sums["building"]
     assert one.tables >= 1
     assert f"Buildings {one.tables} {one.cells:,} {one.universes}" in text

@@ -32,7 +32,7 @@ from discreet_service.studio.reviewed_outputs import ReviewSheet
 from tests.helpers.asgi_browser import form_of
 from tests.helpers.jobs_done import do_jobs
 from tests.helpers.rows import for_all_rows
-from tests.service.studio.conftest import GERMAN, HTML
+from tests.service.studio.conftest import GERMAN, HTML, plain
 
 PROGRAM = """\
 * <b>wages</b> & more
@@ -111,11 +111,6 @@ def post(readers: Any, name: str, number: int, kind: str, start: int = 1, **fiel
     return browser.post(action, data=data, headers=HTML)
 
 
-def told(page: str) -> str:
-    """The words of a page."""
-    return html.unescape(" ".join(re.sub(r"<[^>]+>", " ", page).split()))
-
-
 def outputs_of(page: str) -> list[str]:
     """The texts of the outputs that a page shows."""
     found = re.findall(r"<h4>For release</h4><pre[^>]*>(.*?)</pre>", page, re.DOTALL)
@@ -147,7 +142,7 @@ def test_page_tells_what_the_library_finds(
     home = queue.store(queue.told(number, "token")) / "outputs"
     parts = seen.row.standing.parts
     assert outputs_of(text) == [one.text(home).rstrip("\n") for one in parts]
-    words = told(text)
+    words = plain(text)
     assert len(seen.findings) > 5
     for one in seen.findings:
         # A difference is told from what is out already: there is none in a queue of its own.
@@ -155,7 +150,7 @@ def test_page_tells_what_the_library_finds(
     assert "differs from" in words
     for number_, sentences in links_if_held(queue, number, seen.row.standing).items():
         part = text[text.index(f'id="o{number_}"') :].split("</section>")[0]
-        assert [each for each in sentences if each not in told(part)] == []
+        assert [each for each in sentences if each not in plain(part)] == []
     assert all(one.sha256 in text for one in parts)
     # Lines of the program: what ran, and what was handed in in its place.
     lines = re.findall(r"<del>.*?</span>(.*?)</del><code>(.*?)</code>", text)
@@ -170,7 +165,7 @@ def test_from_submission_to_release(readers: Any, number: int, directly: tuple[Q
     some = {"verdict-4": "hold", "comment-4": "one firm & more", "verdict-3": "accept"}
     answer = post(readers, "vera", number, "decide", rest="on", **some)
     assert answer.status_code == 409
-    assert "output 3 may use the same variables as the withheld output 4" in told(answer.text)
+    assert "output 3 may use the same variables as the withheld output 4" in plain(answer.text)
     assert 'value="one firm &amp; more"' in answer.text
     assert re.search(r'name="verdict-4" value="hold" checked', answer.text)
     assert 'name="act" value="approve"' not in readers.page(page, "vera")
@@ -182,7 +177,7 @@ def test_from_submission_to_release(readers: Any, number: int, directly: tuple[Q
     for name in ("vera", "viktor"):
         assert 'name="act" value="release"' not in readers.page(page, name)
         answer = post(readers, name, number, "act", act="approve")
-        assert answer.status_code == 303, told(answer.text)
+        assert answer.status_code == 303, plain(answer.text)
         if name == "vera":
             text = readers.page(page, "vera")
             assert "You have approved this submission. Another reviewer must" in text
@@ -216,7 +211,7 @@ def test_one_line_per_pair_of_tables_that_differ(readers: Any, number: int) -> N
     assert part.count("<details") == len(pairs)
     first = pairs[0].tables[0]
     assert first.submission == 1
-    assert f"{first.command} (submission 1, line {first.line})" in told(part)
+    assert f"{first.command} (submission 1, line {first.line})" in plain(part)
 
 
 def test_parts_are_named_by_their_commands(readers: Any, number: int) -> None:
@@ -231,7 +226,7 @@ def test_what_has_no_findings_is_accepted_without_a_reason(readers: Any) -> None
     """By one act, and only there: elsewhere a reason is needed as before."""
     clean = handed_in(readers, program="summarize age\n")
     page = f"/reviews/{clean}"
-    assert "Nothing was found. No reason is needed to accept." in told(readers.page(page, "vera"))
+    assert "Nothing was found. No reason is needed to accept." in plain(readers.page(page, "vera"))
     answer = post(readers, "vera", clean, "act", act="accept", reason="")
     assert answer.status_code == 303, answer.text
     view = readers.service.reviews.report(_VERA, clean).view
@@ -256,7 +251,7 @@ def test_differences_are_accepted_by_name_or_not_at_all(readers: Any, number: in
     assert post(readers, "vera", number, "decide", rest="on").status_code == 303
     answer = post(readers, "vera", number, "act", act="approve")
     assert answer.status_code == 409
-    assert "state = 3 by fewer units than the minimum, released as 1" in told(answer.text)
+    assert "state = 3 by fewer units than the minimum, released as 1" in plain(answer.text)
     assert 'name="despite"' in answer.text
     assert post(readers, "vera", number, "act", act="approve", despite="on").status_code == 303
     standing = readers.service.reviews.report(_VERA, number).view.row.standing
@@ -312,7 +307,7 @@ def test_researchers_learn_nothing_before_the_release(readers: Any, number: int)
     # Others have no such submission, and are not told that there is one.
     listed = readers.page("/submissions", "ronja")
     assert f"/submissions/{number}" not in listed
-    assert f"Submission {number}" not in told(listed)
+    assert f"Submission {number}" not in plain(listed)
     readers.page(f"/submissions/{number}", "ronja", 404)
 
 
@@ -320,13 +315,11 @@ def test_nobody_reviews_what_they_handed_in(readers: Any) -> None:
     number = handed_in(readers, "ruth")
     assert f"/reviews/{number}" in readers.page("/reviews?state=all", "vera")
     assert f"/reviews/{number}" not in readers.page("/reviews?state=all", "ruth")
-    csrf = form_of(readers.page("/account", "ruth"), "/logout")
     for path in ("", "/log", "/files/0"):
         readers.page(f"/reviews/{number}{path}", "ruth", 403)
     for act in ("decide", "act"):
-        fields = {**csrf, "version": "2", "reason": "mine", "act": "approve", "verdict-1": "accept"}
-        answer = readers.browser("ruth").post(f"/reviews/{number}/{act}", data=fields, headers=HTML)
-        assert answer.status_code == 403
+        fields = {"version": "2", "reason": "mine", "act": "approve", "verdict-1": "accept"}
+        assert readers.post(f"/reviews/{number}/{act}", fields, "ruth").status_code == 403
 
 
 def test_whoever_is_not_named_reads_and_does_not_act(readers: Any, number: int) -> None:
@@ -336,14 +329,8 @@ def test_whoever_is_not_named_reads_and_does_not_act(readers: Any, number: int) 
     assert 'name="verdict-1"' not in text
     answer = post(readers, "vera", number, "act", act="reject", csrf="x")
     assert answer.status_code == 403
-    fields = {
-        **form_of(readers.page("/account", "stella"), "/logout"),
-        "reason": "no",
-        "version": "9",
-    }
-    sent = readers.browser("stella").post(
-        f"/reviews/{number}/act", data={**fields, "act": "reject"}, headers=HTML
-    )
+    fields = {"reason": "no", "version": "9", "act": "reject"}
+    sent = readers.post(f"/reviews/{number}/act", fields, "stella")
     assert sent.status_code == 403
     assert "waiting" in readers.page(f"/reviews/{number}", "vera")
 
@@ -355,7 +342,7 @@ def test_a_colleague_was_faster(readers: Any, number: int) -> None:
     answer = readers.browser("viktor").post(f"/reviews/{number}/decide", data=fields, headers=HTML)
     assert answer.status_code == 412
     assert "kept as written" in answer.text
-    assert "the submission changed since your last view" in told(answer.text)
+    assert "the submission changed since your last view" in plain(answer.text)
 
 
 @pytest.mark.parametrize("act", ["change", "reject"])
@@ -402,7 +389,7 @@ def test_many_outputs_are_decided_page_by_page(readers: Any) -> None:
         assert f'id="o{there}"' not in text
     answer = post(readers, "vera", number, "decide", 21, **{"verdict-21": "accept"})
     assert answer.headers["location"].endswith("?from=21")
-    assert "20" in told(readers.page(f"/reviews/{number}", "vera")).split("Undecided outputs")[1]
+    assert "20" in plain(readers.page(f"/reviews/{number}", "vera")).split("Undecided outputs")[1]
 
 
 def test_a_run_elsewhere_comes_with_its_log(readers: Any) -> None:
@@ -422,9 +409,9 @@ def test_a_run_elsewhere_comes_with_its_log(readers: Any) -> None:
     ]
     both = send(readers, "rosa", files_=files, main="main.do")
     assert both.status_code == 422
-    assert "either the data" in told(both.text)
+    assert "either the data" in plain(both.text)
     answer = send(readers, "rosa", files_=files, main="main.do", data_={"data": ""})
-    assert answer.status_code == 303, told(answer.text)
+    assert answer.status_code == 303, plain(answer.text)
     assert "main.do" in readers.page("/submissions", "rosa")
     assert do_jobs(readers.service) == []
     own = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))
@@ -471,7 +458,7 @@ def test_what_is_not_taken_is_said_at_once(
     before = set(readers.service.job_inputs.folder.iterdir())
     answer = send(readers, "ronja", files_=sent or [("files", ("", b"", "text/plain"))], **fields)
     assert answer.status_code in (413, 422)
-    assert said in told(answer.text)
+    assert said in plain(answer.text)
     assert set(readers.service.job_inputs.folder.iterdir()) == before
 
 
@@ -498,7 +485,7 @@ def test_decisions_that_are_none(readers: Any) -> None:
         sent = {**form, "reason": "seen", **fields}
         answer = browser.post(action, data=sent, headers=HTML)
         assert answer.status_code == 422
-        assert said in told(answer.text)
+        assert said in plain(answer.text)
         assert "none_decided" not in answer.text
 
 
@@ -535,7 +522,7 @@ def test_pages_without_a_queue_or_a_submission(readers: Any) -> None:
 
 
 def test_pages_in_german(readers: Any, number: int) -> None:
-    text = told(readers.page(f"/reviews/{number}", "vera", **GERMAN))
+    text = plain(readers.page(f"/reviews/{number}", "vera", **GERMAN))
     said = ("unterscheidet sich von Zeile", "verwendet vielleicht dieselben Variablen")
     for word in ("Befunde nach Ursache", "zurückhalten", "Ausnahme", "Protokoll", *said):
         assert word in text, word
@@ -591,9 +578,7 @@ def test_a_question_is_answered_before_anybody_approves(readers: Any, number: in
     # Nothing was asked any more, and others have nothing to answer.
     again = browser.post(f"{own}/answer", data={**fields, "text": "of home"}, headers=HTML)
     assert again.status_code == 409
-    csrf = form_of(readers.page("/account", "ronja"), "/logout")
-    stranger = readers.browser("ronja").post(f"{own}/answer", data={**csrf, "text": "no"})
-    assert stranger.status_code == 404
+    assert readers.post(f"{own}/answer", {"text": "no"}, "ronja").status_code == 404
     assert "of home" in readers.page(f"/reviews/{number}", "viktor")
     answer = post(readers, "viktor", number, "act", act="approve", despite="on")
     assert answer.status_code == 303
@@ -609,10 +594,10 @@ def test_what_was_sent_back_is_replaced(readers: Any, number: int) -> None:
     assert f'href="{link}#new-title"' in own
     assert f'<option value="{number}" selected>' in readers.page(link, "rosa")
     answer = send(readers, "rosa", "tabulate occupation\n* changed\n", replaces=str(number))
-    assert answer.status_code == 303, told(answer.text)
+    assert answer.status_code == 303, plain(answer.text)
     assert do_jobs(readers.service) == []
     later = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))[0]
-    words = told(readers.page(f"/reviews/{later.number}", "vera"))
+    words = plain(readers.page(f"/reviews/{later.number}", "vera"))
     assert f"it replaces submission {number}, subject: leave out the ages" in words
     # Of what others handed in nobody is told that there is any.
     foreign = send(readers, "ronja", "count\n", replaces=str(number))

@@ -13,6 +13,7 @@ from typing import Any
 from discreet.publication.layout import lay_out
 from discreet.publication.writers.html import caption, notes_html, table_html
 from discreet_service.audit.trail import LogVerdict
+from discreet_service.queries import ANSWER_FORMATS
 from discreet_service.studio.choices import StudioView, TableChoices
 from discreet_service.studio.shown_tables import shown_table
 from discreet_service.web.queries import read_address
@@ -225,39 +226,12 @@ def test_releases_are_searched(readers: Any) -> None:
 def test_downloads_are_those_of_the_interface(readers: Any) -> None:
     page = readers.page(f"/tables/census/result?{ASKED}", "rita")
     links = [html.unescape(each) for each in re.findall(r'href="([^"]+)" download', page)]
-    assert len(links) >= 8
+    names = [re.findall(r"format=([\w-]+)", link) for link in links]
+    assert names == [[name] for name in ANSWER_FORMATS]
     for link in links:
         answer = readers.browser("rita").get(link)
         assert answer.status_code == 200, link
         assert answer.content
-
-
-def test_code_to_copy_asks_the_same(readers: Any) -> None:
-    page = readers.page(f"/tables/census/result?{ASKED}&totals=none", "rita")
-    code = html.unescape(re.search(r'id="code-python">(.*?)</code>', page, re.DOTALL)[1])
-    compile(code, "code", "exec")
-    asked: list[Any] = []
-
-    class _Client:
-        def __init__(self, *said: Any) -> None:
-            asked.append(said)
-
-        def __enter__(self) -> Any:
-            return self
-
-        def __exit__(self, *_: Any) -> None:
-            pass
-
-        def query(self, dataset: str, query: Any) -> None:
-            asked.append((dataset, query))
-
-    lines = [line for line in code.splitlines() if "import" not in line]
-    exec("\n".join(lines), {"Client": _Client, "os": __import__("types").SimpleNamespace(
-        environ={"DISCREET_SERVICE_KEY": "k"})})  # fmt: skip
-    assert asked[0] == (readers.service.settings.base_url, "k")
-    answer = readers.browser("rita").post(f"{API}/query", json={**asked[1][1], "format": "csv"})
-    link = f"{API}/data?{ASKED}&totals=none&format=csv"
-    assert answer.content == readers.browser("rita").get(link).content
 
 
 def test_who_may_only_read_is_led_to_the_login(readers: Any) -> None:
@@ -424,7 +398,7 @@ def test_a_basket_keeps_tables_in_the_browser(readers: Any) -> None:
     browser = readers.browser("rita")
     assert "The basket is empty." in readers.page("/basket", "rita")
     for place in (good, deep, good):
-        answer = browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": place})
+        answer = readers.post("/basket", {"table": place}, "rita")
         assert (answer.status_code, answer.headers["location"]) == (303, "/basket")
     page = readers.page("/basket", "rita", **GERMAN)
     assert page.count('name="table"') == 2
@@ -436,7 +410,7 @@ def test_a_basket_keeps_tables_in_the_browser(readers: Any) -> None:
     assert archive.read(table) == alone.content
     assert "too many variables" in archive.read("refused.txt").decode()
     for place in ("https://elsewhere.example/", "/tables/none/result?by=sex"):
-        wrong = browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": place})
+        wrong = readers.post("/basket", {"table": place}, "rita")
         assert wrong.status_code == 404, place
-    browser.post("/basket", data={"csrf": readers.csrf("rita"), "table": deep, "act": "remove"})
+    readers.post("/basket", {"table": deep, "act": "remove"}, "rita")
     assert readers.page("/basket", "rita").count('name="table"') == 1
