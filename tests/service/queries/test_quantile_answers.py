@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet_service.problems import ServiceError
-from discreet_service.queries import read_query
+from discreet_service.queries import ANSWER_FORMATS, read_query
 from discreet_service.service import Service
 from discreet_service.web.queries import address_of, read_address
 from tests.helpers.rows import for_all_rows
@@ -87,6 +87,11 @@ def test_addresses_and_jobs_keep_the_shares(service: Service, anna: KnownCaller)
     again = service.answers.again_of(service.answers.document(prepared))
     assert again.order == prepared.order
     assert [one.name for one in service.answers.answer(again).table.figures] == ["q25", "q75"]
+
+
+@pytest.mark.parametrize("name", sorted(ANSWER_FORMATS))
+def test_every_format_holds_quantiles(anna: KnownCaller, name: str) -> None:
+    assert anna.post(f"{API}/query", json=body("sex", format=name)).status_code == 200
 
 
 @for_all_rows(
