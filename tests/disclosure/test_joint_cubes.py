@@ -15,6 +15,7 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import certificate
 from discreet.tables import ProtectedTable, Table
+from tests.helpers.protected_tables import with_hidden
 from tests.helpers.reader_of_records import known_cells
 
 
@@ -42,17 +43,7 @@ def by_relations_only(tables: list[Table]) -> list[ProtectedTable]:
     """What was published before joint cubes were examined."""
     sources = [(table, sensitive_cells(table)) for table in tables]
     problem, members = build_problem(sources)
-    pattern = find_pattern(problem, "fast")
-    from discreet.protection.suppression.publish.protected_tables import (
-        published_table,
-    )
-
-    style: Any = {"value": None, "decimals": 0, "reasons": "none", "zeros": False}
-    none = np.zeros(len(problem), dtype=np.int8)
-    return [
-        published_table(table, members, at, pattern.hidden, none, None, **style)
-        for at, table in enumerate(tables)
-    ]
+    return with_hidden(tables, members, find_pattern(problem, "fast").hidden)
 
 
 def exact(tables: list[Table], safe: list[ProtectedTable]) -> set[tuple[str, ...]]:

@@ -25,12 +25,12 @@ from discreet.disclosure import (
 from discreet.errors import SuppressionError
 from discreet.protection.suppression import Audit, Suppression, build_problem
 from discreet.protection.suppression.publish import ways_out
-from discreet.protection.suppression.publish.protected_tables import published_table
-from discreet.tables import CellStatus, ProtectedTable, Provenance
+from discreet.tables import ProtectedTable
 from tests.disclosure.test_leaks import open_cells, people_of
 from tests.disclosure.test_relations import VARIABLES, Spec, bands, incidence, population, tabulated
-from tests.helpers.atoms_apart import AtomReader, Drawn, alike_system, cells_of, drawn_system
-from tests.helpers.reader_of_records import codes_of
+from tests.helpers.atoms_apart import Drawn, alike_system, cells_of, drawn_system
+from tests.helpers.protected_tables import protected_table, with_hidden
+from tests.helpers.reader_of_records import AtomReader, codes_of
 
 #: The number of the minimum frequency.
 FEW = 3
@@ -99,9 +99,7 @@ def careless(
         hidden = draw.random(len(problem)) < draw.choice(shares)
         hidden &= problem.value > 0
         hidden[problem.primary] = True
-        style: Any = {"value": drawn.value, "decimals": 0, "reasons": "none", "zeros": False}
-        none = np.zeros(len(problem), dtype=np.int8)
-        listed.append(published_table(table, members, 0, hidden, none, None, **style))
+        listed += with_hidden([table], members, hidden, drawn.value)
     return listed
 
 
@@ -376,15 +374,9 @@ BANDS = {"narrow": bands("narrow", 10), "wide": bands("wide", 15)}
 
 def published(table: dc.Table) -> ProtectedTable:
     """A table as it is."""
-    return ProtectedTable(
-        dimensions=table.dimensions,
-        index=table.index,
-        value=table.count,
-        status=np.full(len(table), CellStatus.published, dtype=np.int8),
-        provenance=Provenance(version="1", method="cell-key"),
-        name=table.name,
-        parts=table.parts,
-    )
+    trees = [tree for own in table.dimensions for tree in own.classifications]
+    more = {"name": table.name, "parts": table.parts}
+    return protected_table(trees, table.count, at=table.index, **more)
 
 
 def crossings(draw: np.random.Generator) -> list[Spec]:

@@ -1,10 +1,8 @@
-"""Readers written apart: programs over the finest combinations of all columns, none below zero.
+"""Tables of records drawn at random, and the finest combinations of all columns behind each cell.
 
-In: records drawn at random, tables of them by columns that nest, bands, groupings and filters, and
-what was published of these. Out: between which values each cell lies. Such a reader knows nothing
-of relations or of cells that are the same: a figure is a sum of combinations, a cell without
-records is a sum of none. Areas lie where they lie. Nothing here is shared with
-`discreet.disclosure` or `discreet.protection`.
+In: columns that nest, bands, groupings and filters, and what was published of the tables. Out: each
+cell as a sum of combinations; a cell without records is a sum of none. Areas lie where they lie.
+Nothing here is shared with `discreet.disclosure` or `discreet.protection`.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-from tests.helpers.bounded_sums import BoundedSums
 
 #: Spanning variables, and a filter.
 Spec = tuple[list[str], str]
@@ -234,70 +231,3 @@ def cells_of(
             rows.append(inside)
             values.append(np.nan if value is None else float(value))
     return names, np.array(rows), np.array(values)
-
-
-class AtomReader:
-    """Knows what is printed, and that no combination of codes is negative."""
-
-    def __init__(self, sums: np.ndarray, low: np.ndarray, high: np.ndarray, *, whole: bool) -> None:
-        """Cells are sums of combinations and lie between two values; counts are whole."""
-        self.whole = whole
-        rows, self.row = np.unique(sums, axis=0, return_inverse=True)
-        self.row = self.row.ravel()
-        self.low, self.high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
-        np.maximum.at(self.low, self.row, low)
-        np.minimum.at(self.high, self.row, high)
-        # A combination within an empty cell is empty; those that no cell tells apart are one.
-        empty = rows[self.high <= 0].any(axis=0)
-        self.sums = np.unique(rows[:, ~empty], axis=1).astype(float)
-        ends = np.zeros(self.sums.shape[1]), np.full(self.sums.shape[1], np.inf)
-        known = [(np.flatnonzero(row), 1, *both)
-                 for row, *both in zip(self.sums, self.low, self.high, strict=True)]  # fmt: skip
-        self._lp = BoundedSums(*ends, known)
-        self._mip = BoundedSums(*ends, known, whole=True) if whole else None
-        self.seen_low = np.full(len(rows), np.inf)
-        self.seen_high = np.full(len(rows), -np.inf)
-
-    def _wish(self, program: BoundedSums, wish: np.ndarray) -> float:
-        """The largest value of a sum of combinations; infinite where nothing bounds it."""
-        at = np.flatnonzero(wish)
-        most = program.farthest(at, wish[at], 1)
-        answer = program.solution
-        if most < np.inf and (
-            not self.whole or np.abs(answer - np.rint(answer)).max(initial=0.0) < 1e-6
-        ):
-            values = self.sums @ answer
-            np.minimum(self.seen_low, values, out=self.seen_low)
-            np.maximum(self.seen_high, values, out=self.seen_high)
-        return most
-
-    def look_around(self, cells: np.ndarray, times: int = 4) -> None:
-        """Move some cells at random: what is seen to move needs no program of its own."""
-        draw = np.random.default_rng(39)
-        rows = np.unique(self.row[cells])
-        for _ in range(times):
-            self._wish(self._lp, draw.uniform(-1, 1, len(rows)) @ self.sums[rows])
-
-    def interval(self, cell: int) -> tuple[float, float]:
-        """The lowest and the highest value of a cell."""
-        at, wish = self.row[cell], self.sums[self.row[cell]]
-        low, high = -self._wish(self._lp, -wish), self._wish(self._lp, wish)
-        if self.whole:
-            low, high = np.ceil(low - 1e-6), np.floor(high + 1e-6)
-            if high > low and self.seen_high[at] - self.seen_low[at] < 0.5:
-                low, high = -self._wish(self._mip, -wish), self._wish(self._mip, wish)
-        return low, high
-
-    def known(self, cells: np.ndarray) -> np.ndarray:
-        """Which of some cells can have one value only."""
-        if len(cells):
-            self.look_around(cells)
-        found = []
-        for cell in cells:
-            at = self.row[cell]
-            if self.seen_high[at] - self.seen_low[at] > (0.5 if self.whole else 1e-3):
-                found.append(False)
-                continue
-            low, high = self.interval(cell)
-            found.append(high - low < (0.5 if self.whole else 1e-4))
-        return np.array(found, dtype=bool)

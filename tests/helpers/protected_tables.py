@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from discreet.classifications import Classification
+from discreet.protection.suppression.publish.protected_tables import published_table
 from discreet.tables import CellStatus, Dimension, ProtectedTable, Provenance, Table
 
 
@@ -59,3 +60,15 @@ def marked(table: Table, **codes: str) -> np.ndarray:
     for dimension, part in zip(table.dimensions, table.index, strict=True):
         mask &= part == dimension.index[codes.get(dimension.name, dimension.total)]
     return mask
+
+
+def with_hidden(
+    tables: Sequence[Table], members: Any, hidden: np.ndarray, value: str | None = None
+) -> list[ProtectedTable]:
+    """Tables with some cells of their problem hidden, whatever that opens."""
+    style: Any = {"value": value, "decimals": 0, "reasons": "none", "zeros": False}
+    none = np.zeros(len(hidden), dtype=np.int8)
+    return [
+        published_table(table, members, at, hidden, none, None, **style)
+        for at, table in enumerate(tables)
+    ]

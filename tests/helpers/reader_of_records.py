@@ -1,6 +1,7 @@
 """A reader who knows what records can be alike: which sums of them printed sums leave one value.
 
-Written apart from the product: programs over all kinds of records, no kind of which is negative.
+Written apart from the product: programs over all kinds of records, no kind of which is negative. It
+knows nothing of relations, or of cells that are the same.
 """
 
 from __future__ import annotations
@@ -10,33 +11,76 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.optimize import LinearConstraint, milp
 
 import discreet as dc
-
-#: Ends that lie no further apart are one value.
-_ONE_VALUE = 1e-3
+from tests.helpers.bounded_sums import BoundedSums
 
 
-def single_valued(asked: np.ndarray, printed: LinearConstraint, *, whole: bool) -> np.ndarray:
-    """Which sums of records (rows over kinds of records) can have one value only.
+class AtomReader:
+    """Knows what is printed, and that no combination of codes is negative."""
 
-    Each solution counts for all sums: two that differ in a sum show that it is not known.
-    """
-    low, high = np.full(len(asked), np.inf), np.full(len(asked), -np.inf)
-    for at, wish in enumerate(asked):
-        for sign in (1, -1):
-            if high[at] - low[at] >= _ONE_VALUE:
-                break
-            end = milp(sign * wish, constraints=printed, integrality=int(whole))
-            if end.status == 3:  # a hidden total has no upper end
-                high[at] = np.inf
-                break
-            assert end.status == 0
-            values = asked @ (np.rint(end.x) if whole else end.x)
-            np.minimum(low, values, out=low)
-            np.maximum(high, values, out=high)
-    return high - low < _ONE_VALUE
+    def __init__(self, sums: np.ndarray, low: np.ndarray, high: np.ndarray, *, whole: bool) -> None:
+        """Cells are sums of combinations and lie between two values; counts are whole."""
+        self.whole = whole
+        rows, self.row = np.unique(sums, axis=0, return_inverse=True)
+        self.row = self.row.ravel()
+        self.low, self.high = np.full(len(rows), -np.inf), np.full(len(rows), np.inf)
+        np.maximum.at(self.low, self.row, low)
+        np.minimum.at(self.high, self.row, high)
+        # A combination within an empty cell is empty; those that no cell tells apart are one.
+        empty = rows[self.high <= 0].any(axis=0)
+        self.sums = np.unique(rows[:, ~empty], axis=1).astype(float)
+        ends = np.zeros(self.sums.shape[1]), np.full(self.sums.shape[1], np.inf)
+        known = [(np.flatnonzero(row), row[row != 0], *both)
+                 for row, *both in zip(self.sums, self.low, self.high, strict=True)]  # fmt: skip
+        self._lp = BoundedSums(*ends, known)
+        self._mip = BoundedSums(*ends, known, whole=True) if whole else None
+        self.seen_low = np.full(len(rows), np.inf)
+        self.seen_high = np.full(len(rows), -np.inf)
+
+    def _wish(self, program: BoundedSums, wish: np.ndarray) -> float:
+        """The largest value of a sum of combinations; infinite where nothing bounds it."""
+        at = np.flatnonzero(wish)
+        most = program.farthest(at, wish[at], 1)
+        answer = program.solution
+        if most < np.inf and (
+            not self.whole or np.abs(answer - np.rint(answer)).max(initial=0.0) < 1e-6
+        ):
+            values = self.sums @ answer
+            np.minimum(self.seen_low, values, out=self.seen_low)
+            np.maximum(self.seen_high, values, out=self.seen_high)
+        return most
+
+    def look_around(self, cells: np.ndarray, times: int = 4) -> None:
+        """Move some cells at random: what is seen to move needs no program of its own."""
+        draw = np.random.default_rng(39)
+        rows = np.unique(self.row[cells])
+        for _ in range(times):
+            self._wish(self._lp, draw.uniform(-1, 1, len(rows)) @ self.sums[rows])
+
+    def interval(self, cell: int) -> tuple[float, float]:
+        """The lowest and the highest value of a cell."""
+        at, wish = self.row[cell], self.sums[self.row[cell]]
+        low, high = -self._wish(self._lp, -wish), self._wish(self._lp, wish)
+        if self.whole:
+            low, high = np.ceil(low - 1e-6), np.floor(high + 1e-6)
+            if high > low and self.seen_high[at] - self.seen_low[at] < 0.5:
+                low, high = -self._wish(self._mip, -wish), self._wish(self._mip, wish)
+        return low, high
+
+    def known(self, cells: np.ndarray) -> np.ndarray:
+        """Which of some cells can have one value only."""
+        if len(cells):
+            self.look_around(cells)
+        found = []
+        for cell in cells:
+            at = self.row[cell]
+            if self.seen_high[at] - self.seen_low[at] > (0.5 if self.whole else 1e-3):
+                found.append(False)
+                continue
+            low, high = self.interval(cell)
+            found.append(high - low < (0.5 if self.whole else 1e-4))
+        return np.array(found, dtype=bool)
 
 
 def known(
@@ -46,12 +90,9 @@ def known(
 
     What is shown of each cell is None where it is hidden; then it is this `least` number or more.
     """
-    # Kinds of records that no cell tells apart are one unknown, and of what shows zero is none.
-    sums = np.unique(sums.astype(float), axis=1)
-    sums = sums[:, ~sums[[value == 0 for value in shown]].any(axis=0)]
-    low = [least if value is None else value for value in shown]
-    high = [np.inf if value is None else value for value in shown]
-    return single_valued(sums[asked], LinearConstraint(sums, low, high), whole=whole)
+    low = np.array([least if value is None else value for value in shown])
+    high = np.array([np.inf if value is None else value for value in shown])
+    return AtomReader(sums, low, high, whole=whole).known(np.flatnonzero(asked))
 
 
 def figures(safe: dc.ProtectedTable) -> dict[tuple[str, ...], Any]:

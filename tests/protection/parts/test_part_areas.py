@@ -231,17 +231,10 @@ def test_the_attack_finds_what_is_hidden_alone() -> None:
     alone = {code: parts for code, parts in decided.areas.hidden.items() if code == "N1a"}
     safe = suppress_parts(
         dc.perturb(table, example_perturbation_table()),
-        _with_areas(decided, alone),
+        replace(decided, areas=replace(decided.areas, hidden=alone)),
     )
     shown, hidden = split(safe)
     assert computed(shown, hidden) == len(hidden) > 0
-
-
-def _with_areas(decided: PartDecisions, hidden: Any) -> PartDecisions:
-    from dataclasses import replace
-
-    assert decided.areas is not None
-    return replace(decided, areas=replace(decided.areas, hidden=hidden))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -20,6 +20,7 @@ from discreet.tables import (
     figure_dimension,
     without_unpublished,
 )
+from tests.helpers.protected_tables import protected_table
 
 REGION = Classification.from_prefixes("region", ["N1", "N2", "S1", "S2"], [1, 2])
 SEX = Classification.flat("sex", ["m", "w"])
@@ -37,17 +38,10 @@ def table(by: Any = (REGION, SEX), cells: pl.DataFrame = CELLS) -> Table:
     return Table.from_cells(cells, by=list(by), count="n", name="people")
 
 
-def protected(of: Table, **changes: Any) -> ProtectedTable:
+def protected(of: Table) -> ProtectedTable:
     """The counts as they are, on the protected side."""
-    return ProtectedTable(
-        dimensions=of.dimensions,
-        index=of.index,
-        value=of.count,
-        status=np.zeros(len(of), dtype=np.int8),
-        provenance=MADE,
-        parts=of.parts,
-        **changes,
-    )
+    trees = [own.classifications[0] for own in of.dimensions]
+    return protected_table(trees, of.count, at=of.index, parts=of.parts)
 
 
 def thinned(rules: PartRules | None = None) -> ProtectedTable:

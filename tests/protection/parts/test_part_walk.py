@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from discreet.protection.parts import measure_parts
 from discreet.protection.parts.levels import PartLattice
 from discreet.tables import Dimension, ProtectedTable
 from discreet.tables.dimension import within
+from discreet.tabulation import tabulate
 from tests.helpers.rows import for_all_rows
 
 TYPE = Classification.flat(
@@ -194,23 +196,9 @@ def test_suggestions_change_as_little_as_possible() -> None:
 
 
 def counted(trees: list[Classification], columns: list[Any]) -> Table:
-    """A table with all its margins, counted cell by cell."""
-    dimensions = tuple(Dimension(classifications=(tree,)) for tree in trees)
-    below = [leaves_below(dimension) for dimension in dimensions]
-    at = [
-        np.array([dimension.index[code] for code in column], dtype=np.int64)
-        for dimension, column in zip(dimensions, columns, strict=True)
-    ]
-    places, counts = [], []
-    for cell in product(*(range(len(dimension)) for dimension in dimensions)):
-        inside = np.ones(len(at[0]), dtype=np.bool_)
-        for matrix, code, column in zip(below, cell, at, strict=True):
-            inside &= matrix[code][column]
-        if inside.any():
-            places.append(cell)
-            counts.append(int(inside.sum()))
-    index = np.array(places, dtype=np.int32).reshape(-1, len(trees)).T
-    return Table(dimensions=dimensions, index=tuple(index), count=np.array(counts, dtype=np.int64))
+    """A table with all its margins."""
+    names = [tree.name for tree in trees]
+    return tabulate(pl.DataFrame(dict(zip(names, columns, strict=True))), by=trees)
 
 
 def leaves_below(dimension: Dimension) -> Any:
@@ -302,18 +290,8 @@ FILTERED_TREES = {"place": PLACE, "sex": SEX, "age": AGE}
 def count(people: pl.DataFrame, by: list[str], where: str = "", kept: Any = None) -> Table:
     """The table over some variables, of those people that the filter keeps."""
     kept = people if kept is None else people.filter(kept)
-    cells = [kept.group_by(by).agg(n=pl.len())]
-    for at in range(len(by)):
-        margins = [
-            frame.with_columns(pl.lit("Total").alias(by[at])).group_by(by).agg(pl.col("n").sum())
-            for frame in cells
-        ]
-        cells += margins
-    every = pl.concat([frame.select(*by, pl.col("n").cast(pl.Int64)) for frame in cells])
-    name = "filtered" if where else "table"
-    return Table.from_cells(
-        every, by=[FILTERED_TREES[v] for v in by], count="n", where=where, name=name
-    )
+    table = tabulate(kept, by=[FILTERED_TREES[v] for v in by])
+    return replace(table, where=where, name="filtered" if where else "table")
 
 
 def crowd(size: int, seed: int) -> pl.DataFrame:

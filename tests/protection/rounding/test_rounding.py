@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 import discreet as dc
 from discreet.derived import KeyFigure, derive
@@ -27,6 +26,7 @@ from discreet.protection.rounding import (
 from discreet.protection.suppression import Earlier, Knowledge
 from discreet.release import audit_release, protect
 from discreet.tables import CellStatus, ProtectedTable, Table
+from tests.helpers.reader_of_sums import Reader
 from tests.helpers.rows import for_all_rows
 
 BY = ["school", "religion"]
@@ -378,53 +378,18 @@ def firms(seed: int, number: int = 90) -> Table:
     return dc.tabulate(frame, ["area", "branch"], values=["sales"], contributions=3)
 
 
-def attacked(
-    safe: ProtectedTable, truth: Table, base: int | None
-) -> dict[tuple[str, ...], tuple[float, float]]:
+def attacked(safe: ProtectedTable, truth: Table, base: int | None) -> list[tuple[float, float]]:
     """Bounds of the hidden cells: rows, columns and what is printed, by linear programming."""
-    codes = [each.codes for each in truth.dimensions]
-    cells = list(zip(*(part.tolist() for part in truth.index), strict=True))
-    at = {cell: number for number, cell in enumerate(cells)}
-    rows = []
-    for (area, branch), number in at.items():
-        for parts in (
-            [at[0, branch]]
-            if area
-            else [at[one, branch] for one in range(1, 5) if (one, branch) in at],
-            [at[area, 0]]
-            if branch
-            else [at[area, one] for one in range(1, 5) if (area, one) in at],
-        ):
-            if parts[0] not in (
-                at.get((0, branch)) if area else None,
-                at.get((area, 0)) if branch else None,
-            ):
-                row = np.zeros(len(cells))
-                row[number], row[parts] = -1, 1
-                rows.append(row)
-    hidden, bounds = [], []
-    for number, (area, branch) in enumerate(cells):
-        shown = safe.get(codes[0][area], codes[1][branch])
-        true = truth.sums["sales"][number]
+    by, reader, hidden = ["area", "branch"], Reader(), []
+    reader.read("sales", safe.to_polars(), by, False, 0)
+    for codes, true in zip(truth.to_polars().select(by).rows(), truth.sums["sales"], strict=True):
+        at, shown = reader.at("sales", dict(zip(by, codes, strict=True))), safe.get(*codes)
         if shown is None:
-            hidden.append(number)
-            bounds.append((1, 2 * true))
-        elif base is None:
-            bounds.append((shown, shown))
-        else:
-            bounds.append((max(shown - base // 2, 1), shown + (base - 1) // 2))
-    found = {}
-    for number in hidden:
-        cost = np.zeros(len(cells))
-        cost[number] = 1
-        ends = [
-            sign
-            * linprog(sign * cost, A_eq=np.array(rows), b_eq=np.zeros(len(rows)), bounds=bounds).fun
-            for sign in (1, -1)
-        ]
-        names = tuple(codes[axis][cells[number][axis]] for axis in (0, 1))
-        found[names] = (ends[0], ends[1])
-    return found
+            hidden.append(at)
+            reader.bounds[at] = (1, 2 * true)
+        elif base is not None:
+            reader.bounds[at] = (max(shown - base // 2, 1), shown + (base - 1) // 2)
+    return list(reader.intervals(hidden, 0.0).values())
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -440,14 +405,12 @@ def test_hidden_cells_keep_what_an_attacker_of_its_own_finds(seed: int, base: in
     assert told.safe
     attack, before = attacked(rounded, truth, base), attacked(safe, truth, None)
     assert len(told.intervals()) == len(attack) == len(before) > 2
-    audited = sorted(told.intervals().select("low", "high").rows())
-    assert np.allclose(audited, sorted(attack.values()), atol=1e-4)
-    assert np.allclose(
-        sorted(plain.intervals().select("low", "high").rows()), sorted(before.values()), atol=1e-4
-    )
-    for cell, (low, high) in before.items():
-        assert attack[cell][0] <= low + 1e-6
-        assert attack[cell][1] >= high - 1e-6
+    for found, expected in ((told, attack), (plain, before)):
+        audited = found.intervals().select("low", "high").rows()
+        assert np.allclose(sorted(audited), sorted(expected), atol=1e-4)
+    for (least, most), (low, high) in zip(attack, before, strict=True):
+        assert least <= low + 1e-6
+        assert most >= high - 1e-6
 
 
 def test_too_few_hidden_cells_are_found_out_unless_rounding_covers_them() -> None:
