@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from discreet_fire.queue import (
 )
 from discreet_fire.runners import script_run
 from discreet_fire.runners.protocol import Runner, RunResult, StatisticShown, run_program
+from discreet_fire.runners.script_run import Engine, PythonRunner, RRunner
 from discreet_fire.statistics import SafeLimits
 
 ROWS = 400
@@ -33,6 +35,13 @@ FRAME = pl.DataFrame(
         "region": ["n", "n", "s", "s", "e", "e", "w", "w"] * 50,
     }
 )
+
+
+def engine_of(language: str) -> PythonRunner | RRunner:
+    """The Python of these tests, or the R of this machine."""
+    if language == "python":
+        return PythonRunner(Engine(executable=Path(sys.executable)))
+    return RRunner(Engine(executable=Path("/usr/bin/Rscript")))
 
 
 @contextmanager

@@ -278,10 +278,10 @@ def list_runners(as_json: Json = False) -> None:
     for one in runners():
         row: dict[str, Any] = {"name": one.name, "suffixes": sorted(one.suffixes)}
         lines.append(f"{one.name}: {', '.join(row['suffixes'])}")
-        if (limits := getattr(one, "limits", None)) is not None:
-            folder = control_folder(limits.control_groups)
+        if (engine := getattr(one, "engine", None)) is not None:
+            folder = control_folder(engine.control_groups)
             row |= {
-                "executable": str(getattr(one, "executable", "")),
+                "executable": str(engine.executable),
                 "control_groups": None if folder is None else str(folder),
             }
             lines[-1] += f", {row['executable']}"

@@ -26,9 +26,10 @@ import polars as pl
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire import statistics
 from discreet_fire.catalogue import statistic_row
 from discreet_fire.linked_tables import OutputRecords, ShownTable, kinds_left, tables_of
-from discreet_fire.runners.builtin.data import DataSet, read_data
+from discreet_fire.runners.builtin.data import read_data
 from discreet_fire.runners.protocol import WITHHELD, StatisticShown
 from discreet_fire.runners.python_program import ASKED, PLACES
 from discreet_fire.statistics import (
@@ -37,7 +38,6 @@ from discreet_fire.statistics import (
     SafeLimits,
     SafeResult,
     number_text,
-    safe_statistic,
 )
 
 #: A variable with more values is no category of which dummies are looked for.
@@ -56,30 +56,11 @@ class TracedRecords:
     outside: int  # of how many units no record is among them
 
 
-class DataRecords:
-    """The records of all data files (confidential)."""
-
-    def __init__(self, files: Sequence[Path], entity: str | None) -> None:
-        self._files: list[_FileRecords] = []
-        start = 0
-        for file in files:
-            self._files.append(_FileRecords(file, entity, start))
-            start += self._files[-1].height
-
-    @property
-    def first(self) -> int:
-        """Number of records of the first file."""
-        return self._files[0].height if self._files else 0
-
-    def traced(self, frame: pl.DataFrame, places: IntArray | None) -> TracedRecords | None:
-        """The records that a frame is about; None if no file has one of its columns there."""
-        traces = [one.traced(frame, places) for one in self._files]
-        known = [one for one in traces if one is not None]
-        return max(known, key=lambda one: len(one.columns), default=None)
-
-
 class _FileRecords:
-    """The records of one file, with value labels as texts beside the numbers."""
+    """The records of one data file, with value labels as texts beside the numbers (confidential).
+
+    Their numbers over all files begin at `start`.
+    """
 
     def __init__(self, file: Path, entity: str | None, start: int) -> None:
         self._columns = columns_of(file)
@@ -134,7 +115,11 @@ def columns_of(file: Path) -> list[pl.Series]:
     """The columns of a file as scripts read them, with value labels as texts beside the numbers."""
     ending = file.suffix.lower()
     if ending == ".dta":
-        return list(_stata_columns(read_data(file)))
+        data, columns = read_data(file), list[pl.Series]()
+        for column in data.frame([*data.variables]).iter_columns():
+            labels = data.value_labels.get(data.variables[column.name].value_label)
+            columns += [column, *([_labelled(column, labels)] if labels else [])]
+        return columns
     if ending not in (".csv", ".parquet"):
         message, hint = "data of this kind cannot be read", "give a .dta, .csv or .parquet file"
         raise OutputCheckError(message, code="file-kind", where=file.name, hint=hint)
@@ -145,14 +130,6 @@ def columns_of(file: Path) -> list[pl.Series]:
     except (OSError, pl.exceptions.PolarsError) as error:  # their texts may quote the file
         message = f"the file cannot be read ({type(error).__name__})"
         raise OutputCheckError(message, code="file-content", where=file.name) from None
-
-
-def _stata_columns(data: DataSet) -> Iterator[pl.Series]:
-    for column in data.frame([*data.variables]).iter_columns():
-        yield column
-        labels = data.value_labels.get(data.variables[column.name].value_label, {})
-        if labels:
-            yield _labelled(column, labels)
 
 
 def _labelled(column: pl.Series, labels: dict[float, str]) -> pl.Series:
@@ -244,54 +221,44 @@ class StatisticRequest:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class AskedStatistic:
-    """One statistic that was worked out (confidential), and the line that asked for it."""
+class AskedStatistic(StatisticRequest):
+    """One statistic that was worked out (confidential)."""
 
-    line: int
     result: SafeResult
-    request: StatisticRequest | None = None  # None where it is withheld
-    traced: TracedRecords | None = None  # the records of the data that it is about, if known
-    first: int = 0  # how many records the first data file has
+    traced: TracedRecords | None  # the records of the data that it is about, if known
+    first: int  # how many records the first data file has
+    is_withheld: bool = False  # whether nothing of it is shown
 
     @property
     def has_own_columns(self) -> bool:
         """Whether the program made columns of it, so that nobody knows whose values they hold."""
-        asked, traced = self.request, self.traced
-        return asked is not None and (traced is None or len(traced.columns) < asked.frame.width)
-
-    @property
-    def frame(self) -> pl.DataFrame:
-        """The records that the program handed over."""
-        assert self.request is not None
-        return self.request.frame
+        return self.traced is None or len(self.traced.columns) < self.frame.width
 
     @property
     def groups(self) -> str | None:
         """The column by whose groups it is shown, if it is among them."""
-        by = "" if self.request is None else str(self.request.options.get("by"))
+        by = str(self.options.get("by"))
         return by if by in self.frame.columns else None
 
     @property
     def counted(self) -> bool:
         """Whether numbers of records are shown for each combination of values."""
-        return self.request is not None and self.request.command == "tabulate"
+        return self.command == "tabulate"
 
     def withheld(self, reason: str) -> AskedStatistic:
         """A copy without its figures, and without names, which may hold values."""
         check = Check(rule="few-sources", verdict=CheckVerdict.fail, reason=reason)
         checks = [replace(one, where="") for one in self.result.checks]
-        command = "" if self.request is None else self.request.command
-        result = SafeResult(command=command, shown=WITHHELD, checks=[*checks, check])
-        return AskedStatistic(line=self.line, result=result)
+        result = SafeResult(command=self.command, shown=WITHHELD, checks=[*checks, check])
+        return replace(self, result=result, is_withheld=True)
 
     def told(self, digits: int) -> StatisticShown:
         """Whom it is about, and what it shows over groups, for a ledger."""
-        asked, traced, result = self.request, self.traced, self.result
-        assert asked is not None
-        row = statistic_row(asked.command)
+        traced, result = self.traced, self.result
+        row = statistic_row(self.command)
         universes = "model" if row is None else row.universes
         how = "unfollowed" if row is None else row.groups
-        frame, numbers, units = asked.frame, None, None
+        frame, numbers, units = self.frame, None, None
         tables: tuple[ShownTable | None, ...] = () if how == "nothing" else (None,)
         if traced is not None:
             frame, numbers, units = (
@@ -299,14 +266,14 @@ class AskedStatistic:
                 traced.numbers,
                 traced.units,
             )
-            if tables and not self.has_own_columns and "weights" not in asked.options:
+            if tables and not self.has_own_columns and "weights" not in self.options:
                 owners = numbers
                 if units is not None:
                     owners = units.rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
                 shown = pl.DataFrame() if result.frame is None else result.frame
                 axes = [name for name in shown.columns if name in traced.columns]
                 records = OutputRecords(
-                    title=f"line {asked.line}, {result.command.partition(',')[0]}",
+                    title=f"line {self.line}, {result.command.partition(',')[0]}",
                     labels=pl.DataFrame(list(traced.columns.values())).select(
                         *axes, pl.exclude(axes)
                     ),
@@ -316,21 +283,21 @@ class AskedStatistic:
                     digits=digits,
                 )
                 tables = tables_of(how, records, result.frame, result.stored)
-        values = [*asked.arguments, *asked.options.values()]
+        values = [*self.arguments, *self.options.values()]
         words = [word for one in values for word in (one if isinstance(one, list) else [one])]
         terms = [part for word in words for part in str(word).replace("#", " ").split()]
-        groups = asked.frame.columns if universes == "cells" else [str(asked.options.get("by"))]
+        groups = self.frame.columns if universes == "cells" else [str(self.options.get("by"))]
         return StatisticShown(
-            line=asked.line,
-            command=asked.command,
+            line=self.line,
+            command=self.command,
             universes=universes,
             units=None if units is None else units.to_list(),
             numbers=numbers,
             first=self.first,
             frame=frame,
-            groups=tuple(one for one in groups if one in asked.frame.columns),
+            groups=tuple(one for one in groups if one in self.frame.columns),
             categories=frozenset(one.partition(".")[2] for one in terms if "." in one),
-            missing=asked.options.get("missing") is True,
+            missing=self.options.get("missing") is True,
             tables=tables,
             left=kinds_left(() if result.frame is None else result.frame.columns),
         )
@@ -339,8 +306,12 @@ class AskedStatistic:
 class AskedStatistics:
     """Answers the requests of one program. CONFIDENTIAL."""
 
-    def __init__(self, data: DataRecords, limits: SafeLimits, entity: str | None) -> None:
-        self._data, self._limits, self._entity = data, limits, entity
+    def __init__(self, files: Sequence[Path], limits: SafeLimits, entity: str | None) -> None:
+        self._limits, self._entity = limits, entity
+        self._files: list[_FileRecords] = []
+        for file in files:
+            start = sum(one.height for one in self._files)
+            self._files.append(_FileRecords(file, entity, start))
         self.answered: list[AskedStatistic] = []
 
     def serve(self, requests: IO[bytes], replies: IO[bytes]) -> None:
@@ -362,27 +333,23 @@ class AskedStatistics:
 
     def work_out(self, asked: StatisticRequest) -> AskedStatistic:
         """The statistic, by the centre's rules, with checks on whom it is about."""
-        traced = self._data.traced(asked.frame, asked.places)
+        traces = filter(None, (one.traced(asked.frame, asked.places) for one in self._files))
+        traced = max(traces, key=lambda one: len(one.columns), default=None)
         frame, options = asked.frame, dict(asked.options)
         if traced is not None:
             frame = frame.with_columns(traced.columns.values())
             if traced.units is not None:
                 frame = frame.with_columns(traced.units.alias(_ENTITY))
                 options["entity"] = _ENTITY
-        statistic = safe_statistic(asked.command)
+        statistic = getattr(statistics, asked.command)
         try:
             result = statistic(frame, *asked.arguments, limits=self._limits, **options)
         except (TypeError, ValueError):
             message = "the statistic cannot be computed with these arguments"
             raise OutputCheckError(message, code="request", where=asked.command) from None
-        more = self._checks(asked, traced)
-        return AskedStatistic(
-            line=asked.line,
-            result=replace(result, checks=[*result.checks, *more]),
-            request=asked,
-            traced=traced,
-            first=self._data.first,
-        )
+        first = self._files[0].height if self._files else 0
+        result = replace(result, checks=[*result.checks, *self._checks(asked, traced)])
+        return AskedStatistic(**vars(asked), result=result, traced=traced, first=first)
 
     def _checks(self, asked: StatisticRequest, traced: TracedRecords | None) -> Iterator[Check]:
         """What of a request is not proven by the data."""

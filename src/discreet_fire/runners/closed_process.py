@@ -26,9 +26,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from threading import Event
-from typing import IO, Any
+from typing import IO, Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from discreet.errors import OutputCheckError
+from discreet.settings import Settings, refused
 from discreet_fire.runners import confinement
 from discreet_fire.runners.confinement import TEMPORARY
 
@@ -137,19 +140,32 @@ _PIECE = 1 << 16
 _PATIENCE = 5.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProcessLimits:
+def _place(path: Any) -> Path:
+    if not isinstance(path, str | Path) or not Path(path).is_absolute() or not Path(path).exists():
+        raise refused("must be the whole path of something that is there")
+    return Path(path)
+
+
+#: The whole path of something that is there.
+Place = Annotated[Path, BeforeValidator(_place)]
+
+
+class ProcessLimits(Settings):
     """Limits of a program."""
 
-    seconds: float = 3600.0  # how long it may run
+    seconds: Annotated[float, Field(ge=0.01, le=10**7)] = 3600.0  # how long it may run
     #: Address space of each of its processes, and memory of all of them together
-    memory_mb: int = 16_000
-    output_mb: int = 100  # what it may write to its output, and into one file
-    files_mb: int = 1000  # all files of its folder together, its own among them; they lie in memory
-    processes: int = 256  # how many processes and threads it may have at once
-    processors: float | None = None  # how many processors it may keep busy; needs a control group
+    memory_mb: Annotated[int, Field(ge=100, le=10**7)] = 16_000
+    #: What it may write to its output, and into one file
+    output_mb: Annotated[int, Field(ge=1, le=10**5)] = 100
+    #: All files of its folder together, its own among them; they lie in memory
+    files_mb: Annotated[int, Field(ge=1, le=10**7)] = 1000
+    #: How many processes and threads it may have at once
+    processes: Annotated[int, Field(ge=1, le=10**6)] = 256
+    #: How many processors it may keep busy; needs a control group
+    processors: Annotated[float, Field(ge=0.01, le=10**4)] | None = None
     #: A folder of control groups that is this account's own; that of this process if None
-    control_groups: Path | None = None
+    control_groups: Place | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

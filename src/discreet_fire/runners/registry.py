@@ -25,22 +25,25 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import OutputCheckError, Problem
-from discreet_fire.runners.closed_process import ProcessLimits
+from pydantic import ValidationError
+
+from discreet.errors import OutputCheckError
+from discreet.settings import Settings, setting_problems
 from discreet_fire.runners.protocol import Runner
-from discreet_fire.runners.script_run import PythonRunner, RRunner
-from discreet_fire.runners.stata_batch import StataBatch
+from discreet_fire.runners.script_run import Engine, PythonRunner, RRunner
+from discreet_fire.runners.stata_batch import StataBatch, StataEngine
 
 #: The environment variable that names the file.
 VARIABLE = "DISCREET_RUNNERS"
-_LIMITS = {
-    "seconds": (0.01, 10**7), "memory_mb": (100, 10**7), "output_mb": (1, 10**5),
-    "files_mb": (1, 10**7), "processes": (1, 10**6), "processors": (0.01, 10**4),
-}  # fmt: skip
-
 _RUNNERS: dict[str, Any] = {"python": PythonRunner, "r": RRunner, "stata": StataBatch}
-#: Settings that are places which must be there.
-_PLACES = {"python": ["executable"], "r": ["executable"], "stata": ["executable", "ado"]}
+
+
+class _Engines(Settings):
+    """The file."""
+
+    python: Engine | None = None
+    r: Engine | None = None
+    stata: StataEngine | None = None
 
 
 def configured() -> tuple[Runner, ...]:
@@ -50,62 +53,18 @@ def configured() -> tuple[Runner, ...]:
         return ()
     path = Path(named)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        engines = _Engines.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         message = f"the settings of runners cannot be read ({error.strerror})"
         raise OutputCheckError(message, code="runners", where=str(path)) from None
+    except ValidationError as error:
+        problems = setting_problems(error, lambda keys: f"{path.name}: {'.'.join(map(str, keys))}")
+        many = f"{len(problems)} settings of runners are wrong"
+        raise OutputCheckError.of(problems, many, code="runners") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         message = f"this is not a TOML file: {error}"
         raise OutputCheckError(message, code="runners", where=str(path)) from None
-    problems = [problem for name, table in document.items() for problem in _problems(name, table)]
-    if problems:
-        raise OutputCheckError.of(
-            [Problem(one.what, f"{path.name}: {one.where}", one.hint) for one in problems],
-            f"{len(problems)} settings of runners are wrong",
-            code="runners",
-        )
-    return tuple(
-        _RUNNERS[name](
-            **{one: Path(table[one]) for one in _PLACES[name]},
-            limits=ProcessLimits(
-                **{one: table[one] for one in _LIMITS if one in table},
-                control_groups=Path(table["control_groups"]) if "control_groups" in table else None,
-            ),
-            read=tuple(Path(one) for one in table.get("read", [])),
-        )
-        for name, table in document.items()
-    )
-
-
-def _problems(name: str, table: object) -> list[Problem]:
-    """What is wrong with the settings of one runner."""
-    if name not in _RUNNERS or not isinstance(table, dict):
-        return [Problem("unknown runner", name, f"runners: {', '.join(_RUNNERS)}")]
-    files = _PLACES[name]
-    known = (*files, "read", "closed", "control_groups", *_LIMITS)
-    hint = f"settings: {', '.join(known)}"
-    problems = [
-        Problem("unknown setting", f"{name}.{one}", hint) for one in table if one not in known
-    ]
-    for one in (*files, *({"control_groups"} & table.keys())):
-        place = Path(str(table.get(one, "")))
-        if not isinstance(table.get(one), str) or not place.is_absolute() or not place.exists():
-            message = "is the whole path of something that is there"
-            problems.append(Problem(message, f"{name}.{one}"))
-    for one, (low, high) in _LIMITS.items():
-        value = table.get(one, low)
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not low <= value <= high:
-            problems.append(Problem(f"is a number from {low} to {high}", f"{name}.{one}"))
-    read = table.get("read", [])
-    if not isinstance(read, list) or not all(
-        isinstance(one, str) and Path(one).is_absolute() for one in read
-    ):
-        problems.append(Problem("is a list of whole paths", f"{name}.read"))
-    if table.get("closed", True) is not True:  # a setting of earlier versions
-        message, hint = "programs run closed off, or not at all", "leave this setting out"
-        problems.append(Problem(message, f"{name}.closed", hint))
-    return problems
+    return tuple(_RUNNERS[name](engine) for name, engine in engines if engine is not None)
 
 
 def runners() -> tuple[Runner, ...]:

@@ -20,6 +20,7 @@ import ast
 import os
 import shutil
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Unpack
 
+from pydantic import Field
+
 import discreet
 from discreet.errors import DiscreetError, OutputCheckError
 from discreet_fire.runners import python_program
@@ -37,10 +40,15 @@ from discreet_fire.runners.asked_statistics import (
     AskedStatistic,
     AskedStatistics,
     BrokenRequestError,
-    DataRecords,
     token,
 )
-from discreet_fire.runners.closed_process import ProcessEnd, ProcessLimits, ProcessPlan, run_closed
+from discreet_fire.runners.closed_process import (
+    Place,
+    ProcessEnd,
+    ProcessLimits,
+    ProcessPlan,
+    run_closed,
+)
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import (
     RedactedError,
@@ -248,11 +256,6 @@ class ScriptRun:
             "DISCREET_DATA": data[0].name if data else "",
         }
 
-    def within(self, limits: ProcessLimits) -> ProcessLimits:
-        """Limits of the centre, with the time that this run was given."""
-        seconds = self.given["seconds"]
-        return limits if seconds is None else replace(limits, seconds=min(seconds, limits.seconds))
-
     def result(self, plan: ProcessPlan, literals: Mapping[str, int]) -> RunResult:
         """Run it, and put its log together."""
         given = self.given
@@ -265,7 +268,7 @@ class ScriptRun:
         way = _Way(lines=written_lines(end.output), answered=answered)
         lines, answered, one_way = self._of_many(plan, way, literals)
         for one in answered:
-            if one.request is not None and given["witness"] is not None:
+            if not one.is_withheld and given["witness"] is not None:
                 given["witness"](one.told(given["limits"].digits))
         log = script_log(lines, answered, literals)
         if not one_way:  # said whichever way it went here: that alone could tell a value
@@ -282,7 +285,7 @@ class ScriptRun:
     ) -> tuple[ProcessEnd, list[AskedStatistic]]:
         """Run it on files; what it asked for."""
         entity, limits = self.given["entity"], self.given["limits"]
-        statistics = AskedStatistics(DataRecords(files, entity), limits, entity)
+        statistics = AskedStatistics(files, limits, entity)
         return run_closed(replace(plan, data=files), statistics.serve), statistics.answered
 
     def _of_many(
@@ -348,47 +351,59 @@ class ScriptRun:
         return RunResult.of(self.source, self.given["data"], error=error)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ScriptRunner:
+class Engine(ProcessLimits):
+    """A program of the centre that runs those of researchers, and what they may use."""
+
+    executable: Place
+    read: list[Place] = Field(default_factory=list)  # what else they may read, as packages
+
+
+@dataclass(frozen=True)
+class ScriptRunner(ABC):
     """Runs programs of a centre's engine in a closed process."""
 
-    executable: Path  # the engine
-    limits: ProcessLimits = field(default_factory=ProcessLimits)  # what a program may use
-    read: tuple[Path, ...] = ()  # what else it may read, such as folders of packages
+    engine: Engine
 
     own_commands = False
     follows_values = False
+
+    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
+        """Run a program on copies of what lies beside it."""
+        with ScriptRun.of(read_source(program), given) as script:
+            return self.result_of(script)
+
+    @abstractmethod
+    def result_of(self, script: ScriptRun) -> RunResult:
+        """Run what is about to run."""
 
     def plan(
         self, script: ScriptRun, words: list[str], read: Iterable[Path], **environment: str
     ) -> ProcessPlan:
         """The process of a program, with what it reads besides its data."""
+        most, seconds = self.engine.seconds, script.given["seconds"]
         return ProcessPlan(
-            command=[str(self.executable), *words],
+            command=[str(self.engine.executable), *words],
             folder=script.folder,
-            read=[*self.read, *read],
+            read=[*self.engine.read, *read],
             data=script.given["data"],
             environment={**script.environment, **environment},
-            limits=script.within(self.limits),
+            limits=self.engine.model_copy(
+                update={"seconds": most if seconds is None else min(seconds, most)}
+            ),
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PythonRunner(ScriptRunner):
-    """Runs Python scripts."""
-
-    executable: Path = Path(sys.executable)  # a Python that has this package
+    """Runs Python scripts, in a Python that has this package."""
 
     name = "python"
     suffixes = frozenset((".py",))
 
-    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
-        """Run a script."""
-        source = read_source(program)
-        with ScriptRun.of(source, given) as script:
-            words = ["-I", python_program.__file__, script.name]
-            plan = self.plan(script, words, [*_prefixes(self.executable), *_PACKAGES])
-            return script.result(plan, literals_of(source.text))
+    def result_of(self, script: ScriptRun) -> RunResult:
+        """Run a script in Python."""
+        words = ["-I", python_program.__file__, script.name]
+        plan = self.plan(script, words, [*_prefixes(self.engine.executable), *_PACKAGES])
+        return script.result(plan, literals_of(script.source.text))
 
 
 def _prefixes(executable: Path) -> Sequence[Path]:
@@ -438,24 +453,19 @@ _SAID = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
 class RRunner(ScriptRunner):
-    """Runs R scripts."""
-
-    executable: Path = Path("/usr/bin/Rscript")  # the program Rscript
+    """Runs R scripts by the program Rscript."""
 
     name = "r"
     suffixes = frozenset((".r",))
 
-    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
-        """Run a script."""
-        source = read_source(program)
-        with ScriptRun.of(source, given) as script:
-            seed = f"set.seed({given['seed'] % 2**31})"
-            script.copy.write_text(f"{seed}\n{source.text}", encoding="utf-8")
-            words = ["--vanilla", script.name]
-            plan = self.plan(script, words, [_FUNCTIONS], DISCREET_R=str(_FUNCTIONS))
-            return script.result(plan, _r_literals(source.text))
+    def result_of(self, script: ScriptRun) -> RunResult:
+        """Run a script in R."""
+        seed, text = script.given["seed"] % 2**31, script.source.text
+        script.copy.write_text(f"set.seed({seed})\n{text}", encoding="utf-8")
+        words = ["--vanilla", script.name]
+        plan = self.plan(script, words, [_FUNCTIONS], DISCREET_R=str(_FUNCTIONS))
+        return script.result(plan, _r_literals(text))
 
 
 def _r_literals(text: str) -> Counter[str]:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -31,16 +31,14 @@ from discreet_fire.catalogue import statistic_row
 from discreet_fire.runners.asked_statistics import (
     AskedStatistic,
     AskedStatistics,
-    DataRecords,
     StatisticRequest,
     columns_of,
 )
-from discreet_fire.runners.closed_process import run_closed
+from discreet_fire.runners.closed_process import Place, run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
-from discreet_fire.runners.script_run import ScriptLog, ScriptRun, ScriptRunner
+from discreet_fire.runners.script_run import Engine, ScriptLog, ScriptRun, ScriptRunner
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
-from discreet_fire.texts import read_source
 
 _START = "discreet_start.do"
 _EVIDENCE = "discreet_evidence"
@@ -63,45 +61,49 @@ _NOT_AGAIN = Check(
 _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
 
 
-@dataclass(frozen=True, kw_only=True)
-class StataBatch(ScriptRunner):
-    """Runs do-files in Stata; its executable is such as `/usr/local/stata18/stata-mp`."""
+class StataEngine(Engine):
+    """Stata, such as `/usr/local/stata18/stata-mp`."""
 
-    ado: Path  # the folder of the safe commands and their rules
+    ado: Place  # the folder of the safe commands and their rules
+
+
+@dataclass(frozen=True)
+class StataBatch(ScriptRunner):
+    """Runs do-files in Stata."""
+
+    engine: StataEngine
 
     name = "stata"
     suffixes = frozenset((".do",))
 
-    def run(self, program: Path, **given: Unpack[RunInput]) -> RunResult:
-        """Run a do-file."""
-        source = read_source(program)
-        with ScriptRun.of(source, given) as script:
-            mark = secrets.token_hex(8)
-            start = script.folder / _START
-            if start.exists():
-                message = f"a file beside the program may not be called {_START}"
-                raise OutputCheckError(message, code="program-folder", where=program.name)
-            start.write_text(self._start(script, mark), encoding="utf-8")
-            log = f"{Path(_START).stem}.log"
-            plan = self.plan(
-                script,
-                ["-b", "do", _START],
-                [self.executable, self.ado],
-                DISCREET_EVIDENCE=f"{PROGRAM}/{_EVIDENCE}",
-                DISCREET_ENTITY=given["entity"] or "",
-            )
-            end = run_closed(replace(plan, back=(log, _EVIDENCE)))
-            lines = _between(script.folder / log, mark, script.name)
-            if end.over or lines is None:
-                return script.stopped(end.over)
-            done = _StataLog(source.text, script.folder, self.ado, given).of(lines)
-            return script.logged(replace(done, checked=done.checked and bool(done.outputs)))
+    def result_of(self, script: ScriptRun) -> RunResult:
+        """Run a do-file between two marks."""
+        mark, given = secrets.token_hex(8), script.given
+        start = script.folder / _START
+        if start.exists():
+            message = f"a file beside the program may not be called {_START}"
+            raise OutputCheckError(message, code="program-folder", where=script.name)
+        start.write_text(self._start(script, mark), encoding="utf-8")
+        log = f"{Path(_START).stem}.log"
+        plan = self.plan(
+            script,
+            ["-b", "do", _START],
+            [self.engine.executable, self.engine.ado],
+            DISCREET_EVIDENCE=f"{PROGRAM}/{_EVIDENCE}",
+            DISCREET_ENTITY=given["entity"] or "",
+        )
+        end = run_closed(replace(plan, back=(log, _EVIDENCE)))
+        lines = _between(script.folder / log, mark, script.name)
+        if end.over or lines is None:
+            return script.stopped(end.over)
+        done = _StataLog(script.source.text, script.folder, self.engine.ado, given).of(lines)
+        return script.logged(replace(done, checked=done.checked and bool(done.outputs)))
 
     def _start(self, script: ScriptRun, mark: str) -> str:
         """The do-file that Stata runs: data, safe commands, then the program between two marks."""
         data = script.given["data"]
         lines = ["version 14", "clear all", "set more off", "set linesize 255"]
-        lines += [f'adopath ++ "{self.ado}"', f"set seed {script.given['seed'] % 2**31}"]
+        lines += [f'adopath ++ "{self.engine.ado}"', f"set seed {script.given['seed'] % 2**31}"]
         if data:
             name = data[0].name
             load = f'use "{name}", clear'
@@ -237,8 +239,8 @@ class _Evidence:
 
     def __init__(self, folder: Path, given: RunInput) -> None:
         self._folder, self._witness = folder, given["witness"]
-        self._digits, data = given["limits"].digits, DataRecords(given["data"], given["entity"])
-        self._asked = AskedStatistics(data, given["limits"], given["entity"])
+        self._digits = given["limits"].digits
+        self._asked = AskedStatistics(given["data"], given["limits"], given["entity"])
         #: Statistics that were worked out once more, with their commands
         self._left: list[tuple[str, AskedStatistic]] = []
         for entry in _entries(folder / _EVIDENCE):

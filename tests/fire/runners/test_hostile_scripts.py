@@ -19,6 +19,7 @@ from discreet_fire.runners.protocol import RunResult, run_program
 from discreet_fire.runners.script_run import PythonRunner, RRunner, literals_of
 from discreet_fire.scripts import parse_r
 from discreet_fire.statistics import CheckVerdict, SafeLimits
+from tests.helpers.closed_runs import engine_of
 from tests.helpers.hostile import rewritten, silent, whole
 
 PERSONS = 72
@@ -123,7 +124,7 @@ def passed(result: RunResult) -> Iterator[tuple[int, str]]:
 @pytest.mark.exhaustive
 def test_what_python_shows_of_hostile_scripts_goes_to_a_person(tmp_path: Path) -> None:
     blocks = silent(".py")[::5]  # each runs some twenty times
-    result = run(tmp_path, python_program(blocks), PythonRunner())
+    result = run(tmp_path, python_program(blocks), engine_of("python"))
     assert result.error is None, result.error
     assert result.log.count("\n| trap ") >= len(blocks) - FEW
     assert {blocks[at][1]: line for at, line in passed(result)} == {}
@@ -132,7 +133,7 @@ def test_what_python_shows_of_hostile_scripts_goes_to_a_person(tmp_path: Path) -
 @pytest.mark.r
 def test_what_r_shows_of_hostile_scripts_goes_to_a_person(tmp_path: Path) -> None:
     blocks = silent(".R")[::3]
-    result = run(tmp_path, r_program(blocks), RRunner())
+    result = run(tmp_path, r_program(blocks), engine_of("r"))
     assert result.error is None, result.error
     assert result.log.count("\n| trap ") >= len(blocks) - FEW
     assert {blocks[at][1]: line for at, line in passed(result)} == {}

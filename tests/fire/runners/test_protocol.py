@@ -24,6 +24,7 @@ from discreet_fire.findings import Severity
 from discreet_fire.queue import Queue, QueueSettings, Submission, submit, view
 from discreet_fire.queue.contents import all_tables
 from discreet_fire.runners import registry
+from discreet_fire.runners.builtin.runner import BUILTIN
 from discreet_fire.runners.protocol import (
     RedactedError,
     Runner,
@@ -33,10 +34,9 @@ from discreet_fire.runners.protocol import (
     Witness,
     run_program,
 )
-from discreet_fire.runners.script_run import PythonRunner, RRunner
 from discreet_fire.statistics import SafeLimits, SafeResult, count, summarize
 from discreet_fire.texts import read_source
-from tests.helpers.closed_runs import few_exchanges
+from tests.helpers.closed_runs import engine_of, few_exchanges
 
 ROWS = 400
 FRAME = pl.DataFrame(
@@ -290,14 +290,13 @@ EXAMPLES |= {
         stop=f"{_R}{_MEAN}if (max(d$wage) > 1420) quit(status = 9)",
     ),
 }
-RUNNERS = {one.name: one for one in (*registry.runners(), PythonRunner(), RRunner())}
 SLOW = {"python": pytest.mark.exhaustive, "r": pytest.mark.r}
 
 
-@pytest.fixture(params=[pytest.param(one, marks=SLOW.get(one, ())) for one in sorted(RUNNERS)])
+@pytest.fixture(params=[pytest.param(one, marks=SLOW.get(one, ())) for one in sorted(EXAMPLES)])
 def case(request: pytest.FixtureRequest) -> tuple[Runner, Example]:
-    assert request.param in EXAMPLES, "each runner has examples, so that the rules can be tested"
-    return RUNNERS[request.param], EXAMPLES[request.param]
+    runner = BUILTIN if request.param == "builtin" else engine_of(request.param)
+    return runner, EXAMPLES[request.param]
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -28,10 +29,10 @@ from discreet_fire.runners.asked_statistics import AskedStatistic, token
 from discreet_fire.runners.closed_process import ProcessLimits
 from discreet_fire.runners.protocol import RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE, runners
-from discreet_fire.runners.script_run import PythonRunner, script_log, written_lines
+from discreet_fire.runners.script_run import script_log, written_lines
 from discreet_fire.statistics import SafeResult
 from tests.helpers import closed_runs
-from tests.helpers.closed_runs import released, rules
+from tests.helpers.closed_runs import engine_of, released, rules
 from tests.helpers.rows import for_all_rows
 
 #: Two records of each person.
@@ -55,7 +56,9 @@ def run(place: Path, text: str, **options: object) -> RunResult:
 
 def run_as_it_is(place: Path, text: str, **options: object) -> RunResult:
     (place / "program" / "a.py").write_text(text)
-    return closed_runs.run(PythonRunner(), place / "program" / "a.py", place / "d.csv", **options)
+    return closed_runs.run(
+        engine_of("python"), place / "program" / "a.py", place / "d.csv", **options
+    )
 
 
 def shown(result: RunResult) -> str:
@@ -291,13 +294,14 @@ def test_too_much_output_ends_a_program(place: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[perl]\n", "unknown runner"),
+        ("[perl]\n", "unknown key"),
         ("[python]\nexecutable = 'python'\n", "whole path"),
-        (f"{SETTINGS}colour = 'red'\n", "unknown setting"),
-        (SETTINGS.replace("300", "-1"), "a number from"),
-        (f"{SETTINGS}closed = false\n", "closed off, or not at all"),
-        (f"{SETTINGS}processes = 0\n", "a number from"),
-        (f"{SETTINGS}read = ['data']\n", "list of whole paths"),
+        (f"{SETTINGS}colour = 'red'\n", "unknown key"),
+        (SETTINGS.replace("300", "-1"), "at least 0.01"),
+        ("[python]\nexecutable = '/opt/none/python'\n", "something that is there"),
+        ("[stata]\nexecutable = '/bin/sh'\n", "stata.ado: is missing"),
+        (f"{SETTINGS}processes = 0\n", "at least 1"),
+        (f"{SETTINGS}read = ['data']\n", "whole path"),
         ("[python\n", "not a TOML file"),
     ],
 )
@@ -348,9 +352,10 @@ def test_empty_lines_and_blanks_around_a_text_tell_nothing(output: str) -> None:
 
 def test_an_output_that_one_place_shows_again_is_looked_at() -> None:
     result = SafeResult(command="count", shown="  400", stored={"N": 400.0})
-    asked = [AskedStatistic(line=3, result=result), AskedStatistic(line=4, result=result)]
+    request = {"command": "count", "arguments": [], "options": {}, "frame": FRAME, "places": None}
+    first = AskedStatistic(line=3, result=result, traced=None, first=400, **request)
+    asked = [first, replace(first, line=4)]
     once = [token(1), token(2)]
     assert script_log(once, asked, {}).checked is True
     assert script_log([*once, token(1)], asked, {}).checked is False
-    again = [AskedStatistic(line=3, result=result)] * 2
-    assert script_log(once, again, {}).checked is False
+    assert script_log(once, [first] * 2, {}).checked is False

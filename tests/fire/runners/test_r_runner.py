@@ -11,9 +11,8 @@ import pytest
 from discreet_fire.rewriting.submission import rewrite_r
 from discreet_fire.runners.protocol import RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE
-from discreet_fire.runners.script_run import RRunner
 from tests.helpers import closed_runs
-from tests.helpers.closed_runs import FRAME, released, rules
+from tests.helpers.closed_runs import FRAME, engine_of, released, rules
 
 pytestmark = pytest.mark.r
 
@@ -31,7 +30,7 @@ def run(place: Path, text: str, *, rewritten: bool = True, **options: object) ->
     """Rewrite a script, and run it."""
     program = place / "program" / "a.R"
     program.write_text(rewrite_r(HEAD + text).text if rewritten else HEAD + text)
-    return closed_runs.run(RRunner(), program, place / "d.csv", **options)
+    return closed_runs.run(engine_of("r"), program, place / "d.csv", **options)
 
 
 def test_a_script_goes_from_submission_to_release(

@@ -12,7 +12,7 @@ import pytest
 from discreet.errors import OutputCheckError
 from discreet_fire.runners.protocol import RedactedError, RunResult, StatisticShown
 from discreet_fire.runners.registry import VARIABLE, runner_for
-from discreet_fire.runners.stata_batch import StataBatch
+from discreet_fire.runners.stata_batch import StataBatch, StataEngine
 from tests.helpers import closed_runs, fake_stata
 from tests.helpers.closed_runs import FRAME, released, rules
 from tests.helpers.places import ROOT
@@ -30,15 +30,17 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reading() -> tuple[Path, ...]:
+def reading() -> list[Path]:
     """What the fake needs to run, as a Python."""
     packages = [importlib.util.find_spec(name) for name in ("discreet", "discreet_fire")]
     own = [Path(str(one.origin)).parents[1] for one in packages if one is not None]
-    return (Path(sys.prefix), Path(sys.base_prefix), Path(fake_stata.__file__), *own)
+    return [Path(sys.prefix), Path(sys.base_prefix), Path(fake_stata.__file__), *own]
 
 
 def stata(place: Path) -> StataBatch:
-    return StataBatch(executable=place / "stata-mp", ado=ROOT / "stata", read=reading())
+    return StataBatch(
+        StataEngine(executable=place / "stata-mp", ado=ROOT / "stata", read=reading())
+    )
 
 
 def run(place: Path, text: str, *, data: str = "d.csv", **options: object) -> RunResult:
@@ -113,7 +115,9 @@ def test_a_figure_that_the_runner_does_not_find_is_reviewed(place: Path) -> None
     lying.write_text(helper.replace("{row['n']:>11,.0f}", "{row['n'] + 1:>11,.0f}"))
     shell = (place / "stata-mp").read_text()
     (place / "stata-mp").write_text(shell.replace(str(fake_stata.__file__), str(lying)))
-    runner = StataBatch(executable=place / "stata-mp", ado=ado, read=(*reading(), lying))
+    runner = StataBatch(
+        StataEngine(executable=place / "stata-mp", ado=ado, read=[*reading(), lying])
+    )
     result = run(place, "fdzsummarize wage\n", runner=runner, entity=None)
     assert "not-again" in rules(result)
 

@@ -15,6 +15,7 @@ from discreet_fire.runners.protocol import RunResult, run_program
 from discreet_fire.runners.script_run import PythonRunner, RRunner
 from discreet_fire.runners.value_sources import RENAMED, ExchangedData
 from discreet_fire.statistics import SafeLimits
+from tests.helpers.closed_runs import engine_of
 
 PERSONS = 240
 _DRAWN = np.random.default_rng(7)
@@ -201,13 +202,13 @@ def run_python(place: Path, text: str) -> RunResult:
     program = place / "program" / "a.py"
     head = "import numpy as np\nimport pandas as pd\nd = pd.read_csv('d.csv')\n"
     program.write_text(rewrite_python(head + text).text)
-    return _run(PythonRunner(), program, place)
+    return _run(engine_of("python"), program, place)
 
 
 def run_r(place: Path, text: str) -> RunResult:
     program = place / "program" / "a.R"
     program.write_text(rewrite_r("d <- read.csv('d.csv')\n" + text).text)
-    return _run(RRunner(), program, place)
+    return _run(engine_of("r"), program, place)
 
 
 def _run(runner: PythonRunner | RRunner, program: Path, place: Path) -> RunResult:
