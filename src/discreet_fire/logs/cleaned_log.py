@@ -138,7 +138,7 @@ _STATES = ("review", "withheld", "cleaned", "safe", "silent")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Correction:
-    """One change, without what stood there before."""
+    """One change; what is told of it leaves out what stood there before."""
 
     rule: str  # name of the rule
     line: int  # line of the cleaned log, counted from 1
@@ -146,6 +146,7 @@ class Correction:
     start: int = field(repr=False)
     end: int = field(repr=False)  # where it ended. CONFIDENTIAL
     put: str  # what stands there now
+    removed: str = field(repr=False)  # what stood there. CONFIDENTIAL
     round: int  # 1 for places of the original; a later round looks at the result of the one before
 
     def to_dict(self) -> dict[str, Any]:
@@ -173,8 +174,6 @@ class CleanedLog:
     smcl: bool  # whether it is written in SMCL
     listing: ListingKind | None  # what it is a listing of, if it is one of SPSS or SAS
     corrections: tuple[Correction, ...]  # all changes, in order
-    #: What stood there, one for each change. CONFIDENTIAL
-    removed: tuple[str, ...] = field(repr=False)
     #: What a person must look at, each cause once; lines are those of the cleaned log
     findings: tuple[LogFinding, ...]
     blocks: dict[str, int]  # how many blocks of output are safe, cleaned, withheld or for review
@@ -237,12 +236,12 @@ def clean_log(
         return reduce(lambda at, move: move(at), moves[first_move:], place)
 
     corrections: list[Correction] = []
-    removed: list[str] = []
     for number, one in enumerate(looks):
         for change in one.changes:
             line, _ = places.place(end_place(change.start, number))
-            removed.append(one.text[change.start : change.end])
-            corrections.append(Correction(**change._asdict(), line=line, round=number + 1))
+            gone = one.text[change.start : change.end]
+            fields = {**change._asdict(), "line": line, "removed": gone, "round": number + 1}
+            corrections.append(Correction(**fields))
     # A place in the cleaned log tells no length of what is gone.
     moved = []
     for finding in findings:
@@ -254,7 +253,6 @@ def clean_log(
         smcl=in_smcl,
         listing=listing,
         corrections=tuple(corrections),
-        removed=tuple(removed),
         findings=tuple(_by_cause(moved, words)),
         blocks=looks[first].blocks,
         checked=checked,
@@ -465,15 +463,13 @@ class CleanedFile:
             temporary.write_bytes(self._data)
         write_text(self.report, json.dumps(self.described, ensure_ascii=False, indent=1) + "\n")
         if self._secret is not None:
-            names = ("rule", "line", "put", "start", "end")
-            pairs = zip(self._done.corrections, self._done.removed, strict=True)
+            names = ("rule", "line", "put", "start", "end", "removed")
             whole = {
                 "warning": _CONFIDENTIAL,
                 "source": self.source.name,
                 "source_sha256": self._original.sha256,
                 "changes": [
-                    {name: getattr(one, name) for name in names} | {"removed": gone}
-                    for one, gone in pairs
+                    {name: getattr(one, name) for name in names} for one in self._done.corrections
                 ],
             }
             text = json.dumps(whole, ensure_ascii=False, indent=1)

@@ -362,7 +362,12 @@ class _BlockReader:
             if at not in judgement.tabled
         ):
             for at in (at for at in left if at in short and not _FORM.legend.fullmatch(short[at])):
-                judgement.cuts += _figures_behind_name(at, short[at])
+                # The figures of a row, but those in its name.
+                text, row = short[at], _FORM.row_name.match(short[at])
+                name = text.partition("|")[0] if "|" in text else row[0] if row else ""
+                named = len(name) if any(map(str.isalpha, name)) else 0
+                spans = (one.span() for one in _FORM.figure.finditer(text, named))
+                judgement.cuts += [LogCut(at, *span, "extremes") for span in spans]
 
 
 def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
@@ -376,14 +381,6 @@ def _of_own_making(statement: DoStatement, *, changes: bool) -> bool:
         left = _FORM.model_options.sub("", rest.partition(",")[2])
         return changes or bool(left.strip()) or "`" in rest
     return changes and name == "estimates"
-
-
-def _figures_behind_name(at: int, text: str) -> Iterator[LogCut]:
-    """The figures of a row, but those in its name."""
-    row = _FORM.row_name.match(text)
-    name = text.partition("|")[0] if "|" in text else row[0] if row else ""
-    for figure in _FORM.figure.finditer(text, len(name) if any(map(str.isalpha, name)) else 0):
-        yield LogCut(at, *figure.span(), "extremes")
 
 
 #: Commands that leave the data as they are.

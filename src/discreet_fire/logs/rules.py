@@ -84,10 +84,6 @@ class Message(Settings):
             raise refused("'put' names a group that 'find' does not have") from None
         return self
 
-    def may_be_in(self, text: str) -> bool:
-        """Whether a line holds one of the words near the message."""
-        return not self.near or any(word in text for word in self.near)
-
 
 class Notice(Settings):
     """Message of commands without information on the data."""
@@ -268,7 +264,9 @@ class CleaningRules:
 
     def _possible(self, text: str) -> Iterator[Message]:
         found = self._near.search(text)
-        return filter(lambda one: one.may_be_in(text), self.messages if found else ())
+        for one in self.messages if found else ():
+            if not one.near or any(word in text for word in one.near):
+                yield one
 
 
 def _extended(rules: CleaningRules, text: str, name: str) -> CleaningRules:

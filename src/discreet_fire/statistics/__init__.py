@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from .panel import xtdescribe as xtdescribe
     from .panel import xtsum as xtsum
     from .records import OTHER as OTHER
-    from .records import RecordOptions as RecordOptions
     from .records import in_memory as in_memory
     from .records import take as take
     from .relations import correlate as correlate
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
     from .results import CheckVerdict as CheckVerdict
     from .results import OutputEvidence as OutputEvidence
     from .results import SafeResult as SafeResult
-    from .results import safe_statistic as safe_statistic
     from .results import worst as worst
     from .suppression import SumTable as SumTable
     from .suppression import count_levels as count_levels

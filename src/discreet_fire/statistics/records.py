@@ -171,9 +171,6 @@ def take(
     """Read the columns of a command, of the records that pass a filter."""
     extra = [name for name in (entity, weight) if name is not None]
     names, rules = list(dict.fromkeys([*columns, *extra])), limits_of(limits)
-    if where is None and isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
-        data = frame.select(names)
-        return MicrodataRecords(data=data, limits=rules, entity=entity, weight=weight)
     opened = open_frame(frame)
     require_columns(opened, names)
     if where is not None:

@@ -8,11 +8,10 @@ written as JSON or pickled.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from html import escape
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -164,13 +163,3 @@ def worst(checks: Sequence[Check]) -> CheckVerdict:
 def _plain(value: Any) -> Any:
     """JSON has no NaN; what is not a number is null there."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def safe_statistic(name: str) -> Callable[..., SafeResult]:
-    """The safe statistic of a name.
-
-    >>> safe_statistic("codebook").__name__
-    'codebook'
-    """
-    statistic: Callable[..., SafeResult] = getattr(import_module("discreet_fire.statistics"), name)
-    return statistic

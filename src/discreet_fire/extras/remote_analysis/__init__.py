@@ -5,7 +5,7 @@ lies from the original. Answers are keyed, always the same, and budgeted.
 
 - Records: `protect`
 - Questions: `RemoteAnalysis`, `QualityAnswer`, `QualityClass`, `RemoteQuery`, `compare`
-- Budget: `Budget`, `BudgetLedger`, `bits_per_answer`, `most_correct`, `truth_chance`
+- Budget: `Budget`, `BudgetLedger`, `truth_chance`
 """
 
 from typing import TYPE_CHECKING
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from .answers import Budget as Budget
     from .answers import BudgetLedger as BudgetLedger
     from .answers import QualityClass as QualityClass
-    from .answers import bits_per_answer as bits_per_answer
     from .answers import compare as compare
-    from .answers import most_correct as most_correct
     from .answers import truth_chance as truth_chance
 
 lazy_face(__name__)

@@ -42,6 +42,7 @@ from discreet.microdata import (
     require_columns,
 )
 from discreet.pretabular import permute, rank_swap
+from discreet_fire import statistics
 from discreet_fire.catalogue import statistic_rows
 from discreet_fire.extras.remote_analysis.answers import (
     AnswerKey,
@@ -57,7 +58,6 @@ from discreet_fire.statistics import (
     SafeResult,
     in_memory,
     parse_terms,
-    safe_statistic,
 )
 from discreet_fire.texts import words
 
@@ -141,7 +141,7 @@ def _form_text(form: _Form) -> str:
 #: The commands that can be asked for.
 COMMANDS: Mapping[str, Callable[..., SafeResult]] = MappingProxyType(
     {
-        name: safe_statistic(row.statistic)
+        name: getattr(statistics, row.statistic)
         for name, row in sorted(statistic_rows().items())
         if row.remote
     }

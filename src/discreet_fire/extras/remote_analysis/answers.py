@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import OutputCheckError
 from discreet.microdata import Secret
@@ -99,27 +99,6 @@ def truth_chance(epsilon: float) -> float:
     if not (0 < epsilon <= 20):
         raise OutputCheckError("epsilon is a number above 0 and at most 20", code="epsilon")
     return math.exp(epsilon) / (math.exp(epsilon) + len(_CLASSES) - 1)
-
-
-def bits_per_answer(epsilon: float) -> float:
-    """The most bits that one answer can tell about the data: the capacity of the channel.
-
-    >>> round(bits_per_answer(1.0), 3)
-    0.17
-    """
-    true = truth_chance(epsilon)
-    other = (1 - true) / (len(_CLASSES) - 1)
-    return math.log2(len(_CLASSES)) + true * math.log2(true) + (1 - true) * math.log2(other)
-
-
-def most_correct(epsilon: float, guesses: int = 2) -> float:
-    """The best chance of guessing which of equally likely states of the data is true.
-
-    >>> round(most_correct(1.0), 3)
-    0.731
-    """
-    odds = math.exp(epsilon)
-    return odds / (odds + guesses - 1)
 
 
 #: Distances up to these are very close, close and fair; beyond the last they are far.
@@ -276,13 +255,10 @@ class Budget:
         return int(total / self.answer * (1 + 1e-12))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """Budget that a researcher has used of a data set."""
 
-    researcher: str  # who
-    data: str  # the data set
-    answers: int  # how many answers
+    answers: int  # how many answers there were
     left: int  # how many more there can be
 
 
@@ -372,7 +348,7 @@ class BudgetLedger:
         query = "SELECT count(*) FROM charges WHERE data = ? AND researcher = ?"
         (answers,) = connection.execute(query, (look_of(data), look_of(researcher))).fetchone()
         left = self.budget.most_answers - answers
-        return Usage(researcher=researcher, data=data, answers=answers, left=left)
+        return Usage(answers, left)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -172,7 +172,8 @@ def sort(session: Session, call: CommandCall) -> None:
 def sort_by(session: Session, names: tuple[str, ...]) -> None:
     """Sort the records; equal ones stay in their order."""
     if session.data.sorted_by[: len(names)] != names:
-        session.data.take(session.data.order_of(names))
+        order = session.data.keys(names).select(pl.arg_sort_by(names, maintain_order=True))
+        session.data.take(order.to_series().to_numpy())
         session.data.sorted_by = names
 
 

@@ -185,11 +185,6 @@ class DataSet:
         """The values of variables as they are: missing numbers are larger than all others."""
         return pl.DataFrame({name: self.variables[name].values.tolist() for name in names})
 
-    def order_of(self, names: Sequence[str]) -> IntArray:
-        """Row numbers in the order of variables; equal ones stay in their order."""
-        order = self.keys(names).select(pl.arg_sort_by(names, maintain_order=True))
-        return order.to_series().to_numpy().astype(np.int64)
-
     def frame(self, names: Sequence[str], rows: Any = slice(None)) -> pl.DataFrame:
         """Variables for polars; missing numbers and empty texts are null."""
         columns = []

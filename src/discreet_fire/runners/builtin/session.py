@@ -27,6 +27,7 @@ import polars.selectors as cs
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import DiscreetError, OutputCheckError
+from discreet_fire import statistics
 from discreet_fire.catalogue import StatisticRow, statistic_rows
 from discreet_fire.linked_tables import OutputRecords, kinds_left, tables_of
 from discreet_fire.runners.builtin.data import FIRST_RECORD, OWN, DataSet, DataVariable, read_data
@@ -50,7 +51,6 @@ from discreet_fire.statistics import (
     counts_to_hide,
     number_text,
     refused_line,
-    safe_statistic,
 )
 from discreet_fire.texts import place_of
 
@@ -254,11 +254,6 @@ def few(session: Session, mask: Any, data: DataSet | None = None) -> bool:
     """Whether some records are chosen, of a few persons or firms only."""
     chosen = np.asarray(mask, dtype=np.bool_)
     return bool(chosen.any()) and cases(session, chosen, data) < session.limits.minimum
-
-
-def all_but_few(session: Session, mask: BoolArray) -> bool:
-    """Whether records of a few are left out, and of others chosen."""
-    return bool(mask.any()) and few(session, ~mask)
 
 
 def cases_by_value(values: pl.Series, units: IntArray) -> pl.DataFrame:
@@ -674,7 +669,7 @@ def show_statistic(
         return None
     options = {"entity": chosen.entity, "limits": session.limits, **options}
     shown_as = options.pop("shown_as", "")
-    statistic = safe_statistic(row.statistic)
+    statistic: Callable[..., SafeResult] = getattr(statistics, row.statistic)
     try:
         result = statistic(chosen.frame, *arguments, **options)
         for column in chosen.frame.columns:
@@ -714,7 +709,7 @@ def _too_few(session: Session, sample: str, mask: BoolArray) -> bool:
         return session.few
     if (mask.all() or not session.plain) and cases(session, mask) < session.limits.minimum:
         return True
-    return sample != "model" and all_but_few(session, mask)
+    return sample != "model" and bool(mask.any()) and few(session, ~mask)
 
 
 def _doubts(session: Session, entity: str | None) -> Iterator[str]:

@@ -11,7 +11,6 @@ import pytest
 from discreet_fire.runners.builtin import session as sessions
 from discreet_fire.runners.builtin.expressions import expression_tree
 from discreet_fire.runners.builtin.session import (
-    all_but_few,
     cases,
     cases_by_value,
     conflicts_with_earlier,
@@ -41,9 +40,9 @@ def test_few_are_fewer_persons_than_needed_but_some() -> None:
     assert not few(run.session, run.rows())
     assert few(run.session, run.rows(0, 1, 2))
     assert not few(run.session, run.rows(0, 2, 3))
-    assert all_but_few(run.session, run.rows(2, 3, 4, 5)), "person 7 is left out"
-    assert not all_but_few(run.session, run.rows(0, 1, 2, 3, 4, 5))
-    assert not all_but_few(run.session, run.rows(0))
+    assert sessions._too_few(run.session, "checked", run.rows(2, 3, 4, 5)), "7 is left out"
+    assert not sessions._too_few(run.session, "model", run.rows(2, 3, 4, 5))
+    assert not sessions._too_few(run.session, "checked", run.rows(0, 1, 2, 3, 4, 5))
 
 
 def test_a_bound_is_near_by_the_spread_of_the_gaps() -> None:
