@@ -254,7 +254,7 @@ class LeastSquares:
         _corrected(*entries, root, off - rest, left, left_off)
         step, step_off = left.copy(), left_off.copy()
         nothing = np.zeros_like(off)
-        square = (left**2).sum(axis=0) + (left_off**2).sum(axis=0)
+        square = _products(left, left) + _products(left_off, left_off)
         enough = (_NEAR if len(self._published) <= _LARGE else near) ** 2 * square
         for _ in range(_STEPS):
             if (square <= enough).all():
@@ -263,17 +263,24 @@ class LeastSquares:
             _corrected(*entries, root, nothing, after, after_off)
             np.subtract(step, after, out=after)
             np.subtract(step_off, after_off, out=after_off)
-            length = (step * after).sum(axis=0) + (step_off * after_off).sum(axis=0)
+            length = _products(step, after) + _products(step_off, after_off)
             share = square / np.maximum(length, 1e-300)
             change += share * step
             change_off += share * step_off
             left -= share * after
             left_off -= share * after_off
-            before, square = square, (left**2).sum(axis=0) + (left_off**2).sum(axis=0)
+            before = square
+            square = _products(left, left) + _products(left_off, left_off)
             for one, own in ((step, left), (step_off, left_off)):
                 one *= square / np.maximum(before, 1e-300)
                 one += own
         return change
+
+
+def _products(one: FloatArray, other: FloatArray) -> FloatArray:
+    """The product of each column with the other's."""
+    products: FloatArray = np.einsum("ij,ij->j", one, other)
+    return products
 
 
 def _once(

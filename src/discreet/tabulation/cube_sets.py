@@ -18,7 +18,7 @@ import polars as pl
 
 from discreet.errors import MicrodataError
 from discreet.key_check import MOST, KeyCheck
-from discreet.keygrid import KeyGrid
+from discreet.keygrid import KeyGrid, limbs_of
 from discreet.microdata import (
     SHARED,
     CubeFile,
@@ -30,7 +30,7 @@ from discreet.microdata import (
 )
 from discreet.tabulation.cube import Cube, join_cubes
 from discreet.tabulation.engine import Engine, Pass, TabulationTask
-from discreet.tabulation.measures import Largest, MeasureLayout
+from discreet.tabulation.measures import KEYS, Largest, MeasureLayout
 from discreet.tabulation.query import CubeAxis, QueryGroup
 
 #: What a cube is, as the text of a mapping: filter, axes, what is summed.
@@ -122,15 +122,20 @@ def _about(where: str, axes: Sequence[CubeAxis], layout: MeasureLayout) -> _Abou
 def _file(manifest: Mapping[str, Any], cubes: Mapping[_About, Cube]) -> bytes:
     abouts = sorted(cubes)
     described = [{**json.loads(about), "cells": len(cubes[about])} for about in abouts]
-    return cube_bytes({**manifest, "cubes": described}, [_frame(cubes[about]) for about in abouts])
+    frames = [_frame(cubes[about], KeyGrid(manifest["grid"])) for about in abouts]
+    return cube_bytes({**manifest, "cubes": described}, frames)
 
 
-def _frame(cube: Cube) -> pl.DataFrame:
-    """The cells of a cube as columns."""
+def _frame(cube: Cube, grid: KeyGrid) -> pl.DataFrame:
+    """The cells of a cube as columns; key sums on the grid, however they were added up."""
     columns: dict[str, Any] = {}
+    measures = cube.measures.copy()
+    for row, at in cube.layout.rows.items():
+        if row[-1] == KEYS[0]:
+            measures[at : at + 2] = limbs_of(grid.combine(*measures[at : at + 2]))
     for at, (codes, values) in enumerate(zip(cube.codes, cube.values, strict=True)):
         columns[f"axis{at}"] = values.gather(codes).cast(pl.Enum(values.drop_nulls()))
-    columns |= {f"measure{at}": row for at, row in enumerate(cube.measures)}
+    columns |= {f"measure{at}": row for at, row in enumerate(measures)}
     for name, largest in cube.largest.items():
         at = list(cube.largest).index(name)
         columns |= {f"list{at}_{n}": largest.lists[:, n] for n in range(largest.lists.shape[1])}

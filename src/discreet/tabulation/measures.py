@@ -90,7 +90,8 @@ def _carried(
 
 #: The parts of an exact sum.
 LIMBS = ("coarse", "middle", "fine")
-_KEYS = ("high", "low")
+#: The parts of a sum of keys.
+KEYS = ("high", "low")
 
 #: What a row of the measures is: of all records or a share of them, and what of these.
 MeasureRow = tuple[str, ...]
@@ -151,7 +152,7 @@ class MeasureLayout:
         return {row: at for at, row in enumerate(dict.fromkeys(self._listed()))}
 
     def _listed(self) -> Iterator[MeasureRow]:
-        keys = _KEYS if self.keyed else ()
+        keys = KEYS if self.keyed else ()
         yield ("n",)
         yield from (("key", part) for part in keys)
         if self.weight is not None:
@@ -180,7 +181,7 @@ class MeasureLayout:
         """The cell keys."""
         if not self.keyed:
             return None
-        return grid.combine(*(self.row(measures, "key", part) for part in _KEYS))
+        return grid.combine(*(self.row(measures, "key", part) for part in KEYS))
 
     def weights(self, measures: IntArray) -> FloatArray | None:
         """The sums of weights."""

@@ -473,6 +473,15 @@ def averaging_success(variance: float, exposure: float) -> float:
     return 1.0 if not spread else math.erf(0.5 / (math.sqrt(2) * spread))
 
 
+def averaging_successes(variance: float, exposures: FloatArray) -> FloatArray:
+    """The same probability for many exposures."""
+    from scipy.special import erf
+
+    if not variance:
+        return np.ones(len(exposures))
+    return np.asarray(erf(0.5 / np.sqrt(2 * variance / exposures)))
+
+
 def exposure_of(levels: Sequence[Sequence[int]]) -> float:
     """The exposure of the total of a table with all margins, from its variables alone.
 

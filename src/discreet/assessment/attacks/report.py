@@ -36,7 +36,7 @@ from discreet.assessment.attacks.parameters import (
     SharedNoise,
     alike_noise,
     attacked_values,
-    averaging_success,
+    averaging_successes,
     estimated,
     filled,
     found_parameters,
@@ -418,12 +418,12 @@ def _layer(
     """Averaging, of an attacker who takes the published figure where that is likelier right."""
     layer, seen = counts.layer, counts.noisy
     exposure, estimate, shown = (
-        column[seen] for column in (counts.exposure, counts.estimate, layer.value)
+        np.asarray(column[seen], dtype=np.float64)
+        for column in (counts.exposure, counts.estimate, layer.value)
     )
     hit = unchanged = expected = None
     if np.isfinite(variance) and seen.any():
-        every, back = np.unique(exposure, return_inverse=True)
-        chances = np.array([averaging_success(variance, one) for one in every.tolist()])[back]
+        chances = averaging_successes(variance, exposure)
         if np.isfinite(staying):
             estimate = np.where(chances < staying, shown, estimate)
             chances = np.maximum(chances, staying)
