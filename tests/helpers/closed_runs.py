@@ -23,7 +23,7 @@ from discreet_fire.queue import (
 )
 from discreet_fire.runners import script_run
 from discreet_fire.runners.protocol import Runner, RunResult, StatisticShown, run_program
-from discreet_fire.runners.script_run import Engine, PythonRunner, RRunner
+from discreet_fire.runners.script_run import CentreEngine, PythonRunner, RRunner
 from discreet_fire.statistics import SafeLimits
 
 ROWS = 400
@@ -40,8 +40,8 @@ FRAME = pl.DataFrame(
 def engine_of(language: str) -> PythonRunner | RRunner:
     """The Python of these tests, or the R of this machine."""
     if language == "python":
-        return PythonRunner(Engine(executable=Path(sys.executable)))
-    return RRunner(Engine(executable=Path("/usr/bin/Rscript")))
+        return PythonRunner(CentreEngine(executable=Path(sys.executable)))
+    return RRunner(CentreEngine(executable=Path("/usr/bin/Rscript")))
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from discreet.errors import OutputCheckError
 from discreet.settings import Settings, setting_problems
 from discreet_fire.runners.protocol import Runner
-from discreet_fire.runners.script_run import Engine, PythonRunner, RRunner
+from discreet_fire.runners.script_run import CentreEngine, PythonRunner, RRunner
 from discreet_fire.runners.stata_batch import StataBatch, StataEngine
 
 #: The environment variable that names the file.
@@ -41,8 +41,8 @@ _RUNNERS: dict[str, Any] = {"python": PythonRunner, "r": RRunner, "stata": Stata
 class _Engines(Settings):
     """The file."""
 
-    python: Engine | None = None
-    r: Engine | None = None
+    python: CentreEngine | None = None
+    r: CentreEngine | None = None
     stata: StataEngine | None = None
 
 

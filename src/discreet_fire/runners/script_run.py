@@ -351,7 +351,7 @@ class ScriptRun:
         return RunResult.of(self.source, self.given["data"], error=error)
 
 
-class Engine(ProcessLimits):
+class CentreEngine(ProcessLimits):
     """A program of the centre that runs those of researchers, and what they may use."""
 
     executable: Place
@@ -362,7 +362,7 @@ class Engine(ProcessLimits):
 class ScriptRunner(ABC):
     """Runs programs of a centre's engine in a closed process."""
 
-    engine: Engine
+    engine: CentreEngine
 
     own_commands = False
     follows_values = False

@@ -37,7 +37,7 @@ from discreet_fire.runners.asked_statistics import (
 from discreet_fire.runners.closed_process import Place, run_closed
 from discreet_fire.runners.confinement import PROGRAM
 from discreet_fire.runners.protocol import RunInput, RunResult, ShownOutput, StatisticShown
-from discreet_fire.runners.script_run import Engine, ScriptLog, ScriptRun, ScriptRunner
+from discreet_fire.runners.script_run import CentreEngine, ScriptLog, ScriptRun, ScriptRunner
 from discreet_fire.statistics import Check, CheckVerdict, SafeResult
 
 _START = "discreet_start.do"
@@ -61,7 +61,7 @@ _NOT_AGAIN = Check(
 _STATISTICS = "n mean sd variance sum cv p1 p5 p10 p25 p50 p75 p90 p95 p99"
 
 
-class StataEngine(Engine):
+class StataEngine(CentreEngine):
     """Stata, such as `/usr/local/stata18/stata-mp`."""
 
     ado: Place  # the folder of the safe commands and their rules

@@ -41,7 +41,7 @@ def dotted(path: Sequence[str | int]) -> str:
     return text
 
 
-class Statement(NamedTuple):
+class TomlStatement(NamedTuple):
     """A header of a section, or a key with its value, and the lines where it stands, from 0."""
 
     start: int
@@ -64,7 +64,7 @@ class LineIndex:
     #: Key path → line number, counted from 1
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     #: Headers and keys with their values, in order
-    statements: Sequence[Statement] = ()
+    statements: Sequence[TomlStatement] = ()
 
     @classmethod
     def of(cls, text: str) -> LineIndex:
@@ -99,7 +99,7 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.lines: dict[KeyPath, int] = {}
-        self.statements: list[Statement] = []
+        self.statements: list[TomlStatement] = []
         self.sizes: dict[KeyPath, int] = {}  # array of tables → how many there are so far
         self.starts = [match.end() for match in re.finditer(r"\n", text)]
 
@@ -112,7 +112,7 @@ class _Scanner:
             else:
                 key = self.pair(table)
             stop = bisect_right(self.starts, self.at) + 1
-            self.statements.append(Statement(start, stop, table, key))
+            self.statements.append(TomlStatement(start, stop, table, key))
 
     def take(self, pattern: re.Pattern[str]) -> str:
         """What stands here in a form; empty if something else does."""
