@@ -25,7 +25,7 @@ AnyInts: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 KNOWN = 1e6
 #: Conjugate gradients end here, relative to the first residual, in small and in large systems; or
 #: after so many steps.
-_NEAR, _NEAR_ENOUGH, _STEPS = 1e-8, 1e-3, 500
+_NEAR, _NEAR_ENOUGH, _STEPS = 1e-10, 1e-3, 500
 #: A little give in every relation: figures that contradict each other must not stop the search.
 _GIVE = 1e-9
 #: And at least so much in relations scaled to one, where they are solved at once.
