@@ -14,12 +14,13 @@ import pytest
 import discreet as dc
 from discreet.errors import DiscreetError, MicrodataError
 from discreet.keygrid import KeyGrid
-from discreet.tabulation import Query, batches, memory, tabulate_many
+from discreet.tabulation import Query, memory, tabulate_many
 from discreet.tabulation.cube import Cube
 from discreet.tabulation.engine import Engine, Pass, TabulationTask, known_engines
 from discreet.tabulation.measures import MeasureLayout
 from discreet.tabulation.tables import add_up
 from tests.helpers.databases import stored
+from tests.helpers.engines import ENGINES
 from tests.helpers.rows import for_all_rows
 
 SECRET = 987_654
@@ -45,6 +46,8 @@ def counted(engine: str, frame: pl.DataFrame) -> dc.Table:
     """A table by one of the engines."""
     lists = 2 if engine == "batches" else 0
     source: object = frame if engine == "memory" else frame.lazy()
+    if engine == "pushdown":
+        source = ENGINES["duckdb"](frame)
     call = {"weight": "weight", "values": ["income"], "record_key": "key"}
     if engine == "cubes":
         query = Query(by=["sex"], weight="weight", values=["income"])
@@ -128,21 +131,3 @@ def test_what_an_engine_does_wrong_quotes_no_record(fault: str, monkeypatch: pyt
         counted("memory", RECORDS)
     assert str(SECRET) not in str(error.value)
     assert error.value.__cause__ is None
-
-
-def test_polars_hands_over_records_where_cells_are_many_whatever_is_known_before() -> None:
-    at = pl.int_range(90_000, eager=True)
-    records = pl.DataFrame({"place": at % 1_000, "age": at % 97, "sex": at % 2}).lazy()
-    layout = MeasureLayout(keyed=False, weight=None, values=())
-
-    def suits(*by: str) -> bool:
-        query = Query(by=list(by))
-        task = TabulationTask(
-            records=nw.from_native(records), queries=[query], record_key=None,
-            grid=KeyGrid.of(10**15), unsuitable_keys=False,
-        )  # fmt: skip
-        one = Pass(axes=query.axes, where=None, layout=layout)
-        return batches.BatchEngine(task).suits(one)
-
-    assert suits("place", "age")
-    assert not suits("sex", "age")

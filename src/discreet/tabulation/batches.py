@@ -8,9 +8,7 @@ that of a batch and the cells.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -21,10 +19,9 @@ from discreet.keygrid import KeyGrid
 from discreet.memory_limit import batch_size, cells_held, cells_room
 from discreet.record_batches import batches
 from discreet.tabulation.cube import Cube, join_cubes
-from discreet.tabulation.engine import Engine, Pass, TabulationTask, refusals
+from discreet.tabulation.engine import Engine, Pass, TabulationTask
 from discreet.tabulation.flaws import engine_keys, engines_add, number, raise_flaws
 from discreet.tabulation.memory import CodedRecords
-from discreet.tabulation.query import FEW_CELLS, UNKNOWN_SIZE
 
 if TYPE_CHECKING:
     from discreet.tabulation.query import CubeAxis
@@ -45,10 +42,6 @@ class BatchEngine(Engine):
     name = "batches"
     rank = 2
 
-    def __init__(self, task: TabulationTask) -> None:
-        super().__init__(task)
-        self._guessed: dict[CubeAxis, int] = {}
-
     @classmethod
     def takes(cls, task: TabulationTask) -> bool:
         """Whether an engine in this process hands over records batch by batch."""
@@ -56,32 +49,14 @@ class BatchEngine(Engine):
         return isinstance(task.records, nw.LazyFrame) and task.records.implementation in kinds
 
     def suits(self, one: Pass) -> bool:
-        """Whether the kernels are faster: at lists of largest values, and at many cells of polars.
+        """Whether the kernels are faster: at lists of largest values, and at any column of polars.
 
         Also where only they can read the keys.
         """
         key = self.task.record_key
-        if one.layout.largest or (key is not None and not engines_add(self.task.schema[key])):
-            return True
-        # One reading is enough for all tables of a filter.
-        condition = one.asked if isinstance(one.asked, str) else ""
-        alike = (
-            query for query in self.task.queries if query.opaque or query.where_text == condition
-        )
+        readable = key is None or engines_add(self.task.schema[key])
         polars = self.task.records.implementation is _POLARS
-        return polars and any(self._cells(query.axes) > FEW_CELLS for query in alike)
-
-    def _cells(self, axes: Sequence[CubeAxis]) -> int:
-        return math.prod(self.sizes.get(axis) or self._some_values(axis) for axis in axes)
-
-    def _some_values(self, axis: CubeAxis) -> int:
-        """A guess at the number of values of an axis that no classification tells."""
-        if axis not in self._guessed:
-            self._guessed[axis] = UNKNOWN_SIZE
-            with suppress(DiscreetError), refusals(filtered=False):
-                some = self.some_records(axis.columns)
-                self._guessed[axis] = max(UNKNOWN_SIZE, some.n_unique())
-        return self._guessed[axis]
+        return (polars and bool(one.axes)) or bool(one.layout.largest) or not readable
 
     def cubes(self, passes: Sequence[Pass]) -> Iterator[Cube]:
         """The cubes of all passes.

@@ -216,10 +216,10 @@ class Query:
 
 
 #: A joint cube may have so many possible cells, whatever the number of records …
-FEW_CELLS = 2**16
+_FEW_CELLS = 2**16
 #: … or this share of the records.
 _SHARE = 8
-UNKNOWN_SIZE = 64
+_UNKNOWN_SIZE = 64
 
 
 @dataclass
@@ -247,7 +247,7 @@ def plan(
     queries: Sequence[Query], *, records: int | None, sizes: Mapping[CubeAxis, int]
 ) -> list[QueryGroup]:
     """Group the queries, widest first."""
-    limit = max(FEW_CELLS, (records or 0) // _SHARE)
+    limit = max(_FEW_CELLS, (records or 0) // _SHARE)
     groups: list[QueryGroup] = []
     order = sorted(range(len(queries)), key=lambda at: (-len(queries[at].axes), at))
     for at in order:
@@ -259,7 +259,7 @@ def plan(
         homes = homes or [
             one
             for one in fitting
-            if math.prod(sizes.get(a, UNKNOWN_SIZE) for a in {*one.axes, *query.axes}) <= limit
+            if math.prod(sizes.get(a, _UNKNOWN_SIZE) for a in {*one.axes, *query.axes}) <= limit
         ]
         if not homes:
             homes = [QueryGroup(where, query.weight)]
