@@ -32,16 +32,17 @@ _GIVE = 1e-9
 _RIDGE = 1e-10
 #: Systems of more cells need not be solved as near.
 _LARGE = 2_000
-#: Leverages are exact where so many products of relations can differ from zero.
-_EXACT = 2_000_000
+#: Leverages are exact where so many products of relations can differ from zero; elsewhere those of
+#: so many cells that count most, of a quarter in the largest systems.
+_EXACT, _FEW = 2_000_000, 64
 #: A relation of which others leave so little says nothing more.
 _REDUNDANT = 1e-8
 #: Cells whose leverages are computed side by side.
 _BESIDE = 1_000
-#: For systems of at most so many entries: probes, and cells whose leverages are exact all the same.
-#: Chance moves probes by more than this share.
-_PROBES, _FEWEST = ((2_000_000, 64), (20_000_000, 16)), 4
-_ROUGHLY = 1e-2
+#: Probes for systems of at most so many entries. Chance moves them by more than the share at which
+#: they end.
+_PROBES = ((2_000_000, 64), (20_000_000, 16))
+_FEWEST_PROBES, _ROUGHLY = 4, 1e-2
 #: Numbers that are held at once for columns side by side.
 _AT_ONCE = 20_000_000
 #: Relations with hidden figures are kept while these have so many entries.
@@ -156,8 +157,9 @@ class LeastSquares:
         elif int((np.bincount(self._cell).astype(np.int64) ** 2).sum()) <= _EXACT:
             leverage = self._factored()
         else:
-            few = next((few for most, few in _PROBES if len(self._cell) <= most), _FEWEST)
-            leverage = self._probed(kind, few)
+            leverage = self._probed(kind)
+            # The highest exposure is that of these: too few would let it seem low.
+            few = _FEW if len(self._cell) <= _PROBES[-1][0] else _FEW // 4
             often = np.bincount(kind)
             small = np.argsort(often[kind], kind="stable")[: few // 2]
             order = np.argsort(leverage, kind="stable")[:few]
@@ -215,9 +217,10 @@ class LeastSquares:
             leverage[at] -= self._ruled_out(unit)[own, np.arange(len(own))]
         return leverage
 
-    def _probed(self, kind: IntArray, probes: int) -> FloatArray:
+    def _probed(self, kind: IntArray) -> FloatArray:
         """The leverages of all sets, by squares of projected random numbers."""
-        size = len(self._published)
+        size, entries = len(self._published), len(self._cell)
+        probes = next((k for most, k in _PROBES if entries <= most), _FEWEST_PROBES)
         draw, squares = np.random.default_rng(_SEED), np.zeros(size)
         for at in self._chunks(probes):
             numbers = draw.standard_normal((size, at.stop - at.start))

@@ -34,7 +34,7 @@ _CELLS = 2**22
 
 
 class BatchEngine(Engine):
-    """Lazy polars frames and DuckDB, where the largest contributions are wanted.
+    """Lazy polars frames; DuckDB, where the largest contributions are wanted.
 
     Passes with the same filter share one reading of the records, so that no pass sees others.
     """
