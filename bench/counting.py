@@ -31,7 +31,8 @@ import discreet as dc
 ROOT = Path(__file__).resolve().parent.parent
 CUBE = f"SELECT {', '.join(BY)}, count(*), sum(record_key) FROM records GROUP BY CUBE (1, 2, 3)"
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 83_000_000)
-#: Rounds, in which about so many records are counted, at least three.
+#: Rounds, in which about so many records are counted, and at least seven: the first ones of large
+#: frames load the compiler.
 _ROUNDS, _RECORDS = 41, 20_000_000
 
 Side = Callable[[], object]
@@ -138,7 +139,7 @@ def main() -> None:
             for name, own, rival, size in places(folder, count, url):
                 clock = time.perf_counter if "clock" in name else time.process_time
                 memory = np.ones(max(size // 8, 1), dtype=np.int64)
-                rounds = max(3, min(_ROUNDS, _RECORDS // count))
+                rounds = max(7, min(_ROUNDS, _RECORDS // count))
                 us, them, limit = measured([own, rival, memory.sum], rounds, clock)
                 ratio = f"{us / them:.2f}"
                 print(f"| {count:,} | {name} | {us:.1f} | {them:.1f} | {ratio} | {limit:.2f} |")

@@ -44,6 +44,22 @@ def compile_seconds() -> float:
     return float(_compile_clock().seconds) if "numba" in sys.modules else 0.0
 
 
+#: Seconds of the processor that loading the compiler takes.
+_LOADING = 0.5
+_missed = 0.0
+
+
+def loading_pays(seconds: float) -> bool:
+    """Whether compiled loops that would save so much time are there or worth to be loaded.
+
+    They are once all asked for together would have saved as much as loading takes.
+    """
+    global _missed
+    if "numba" not in sys.modules:
+        _missed += seconds
+    return "numba" in sys.modules or _missed >= _LOADING
+
+
 @functools.cache
 def _compile_clock() -> Any:
     from numba.core import event

@@ -100,6 +100,37 @@ def _streamed(source: Any) -> Iterator[pl.DataFrame]:
         yield pl.DataFrame(_Batch(schema, array))
 
 
+@contextmanager
+def text_words(texts: pl.Series) -> Iterator[Any]:
+    """Two whole numbers of 64 bits per text, as polars keeps them; None where it does not.
+
+    The lowest 32 bits of the first are the length in bytes. Texts of at most 12 bytes are equal
+    if, and only if, both numbers are. Missing values have numbers without meaning.
+    """
+    import numpy as np
+
+    held = texts.rechunk()
+    capsule = held.__arrow_c_stream__()
+    stream = _Stream.from_address(_pointer_in(capsule, b"arrow_array_stream"))
+    at, schema, array = ctypes.addressof(stream), _Schema(), _Array()
+    if stream.get_schema(at, ctypes.addressof(schema)):
+        raise StreamError
+    try:
+        views = ctypes.string_at(schema.format) == b"vu"
+        if stream.get_next(at, ctypes.addressof(array)):
+            raise StreamError
+        if not views or not array.release:
+            yield None
+            return
+        _, first = (ctypes.c_uint64 * 2).from_address(array.buffers)
+        numbers = (ctypes.c_uint64 * (2 * array.length)).from_address(first + 16 * array.offset)
+        yield np.frombuffer(numbers, dtype=np.uint64)
+    finally:
+        for part in (schema, array):
+            if part.release:
+                _Release(part.release)(ctypes.addressof(part))
+
+
 class ArrowStream:
     """A polars frame as DuckDB takes it, and a relation of DuckDB as polars does.
 

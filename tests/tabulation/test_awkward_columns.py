@@ -10,10 +10,13 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet import Classification, tabulate
 from discreet.errors import DiscreetError, FilterError, MicrodataError, RecordKeyError, TableError
 from discreet.tabulation import Query
+from discreet.tabulation.columns import _short_texts
 from tests.helpers.rows import for_all_rows
 
 NAN, INF = float("nan"), float("inf")
@@ -179,3 +182,21 @@ def test_arguments_of_the_wrong_type_are_named(wrong: dict[str, Any], message: s
     records = pl.DataFrame({"sex": ["m", "w"], "n": [1, 2]})
     with pytest.raises(DiscreetError, match=message):
         tabulate(records, by=["sex"], **wrong)
+
+
+@given(
+    st.lists(st.none() | st.text("aßé𝄞 \x00", max_size=13), max_size=60),
+    st.integers(0, 5),
+    st.sampled_from([0, 1200]),
+)
+def test_compiled_loops_number_short_texts_and_leave_long_ones(
+    texts: list[str | None], start: int, others: int
+) -> None:
+    series = pl.Series([*texts, *map(str, range(others)), *texts], dtype=pl.String)[start:]
+    coded = _short_texts(series)
+    if any(len((text or "").encode()) > 12 for text in series):
+        assert coded is None
+    else:
+        assert coded is not None
+        assert coded.values.gather(coded.codes).to_list() == series.to_list()
+        assert coded.values.n_unique() == len(coded.values)

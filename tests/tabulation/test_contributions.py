@@ -445,7 +445,7 @@ def test_compiled_cell_keys_are_sums_on_the_grid() -> None:
 
     numbers = np.array([0, 0, 1, 1, 2, 2, 2], dtype=np.int64)
     keys = np.array([3, 7, 3, 6, 9, 9, 9], dtype=np.int64)
-    counts, sums = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
-    compiled.count_keys(numbers, keys, 10, counts, sums)
-    assert counts.tolist() == [2, 2, 3, 0]
-    assert sums.tolist() == [0, 9, 7, 0]
+    pairs = np.zeros(8, dtype=np.int64)
+    compiled.count_keys(numbers, keys, 10, pairs)
+    assert pairs[::2].tolist() == [2, 2, 3, 0]
+    assert pairs[1::2].tolist() == [0, 9, 7, 0]

@@ -218,6 +218,8 @@ def test_engines_agree_on_anything(case: tuple[pl.DataFrame, dict[str, Any]]) ->
 @pytest.mark.exhaustive
 def test_compiled_loops_and_small_batches_agree_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.tabulation.memory._compiled_pays", lambda records: True)
+    monkeypatch.setattr("discreet.tabulation.columns._COMPILED_FROM", 1)
+    monkeypatch.setattr("discreet.tabulation.columns.loading_pays", lambda seconds: True)
     monkeypatch.setattr("discreet.tabulation.batches._BATCH", 2)
     given(cases())(lambda case: _fuzzed(case))()
 

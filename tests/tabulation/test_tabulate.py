@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet import compiled
 from discreet.classifications import Classification
 from discreet.errors import ClassificationError, FilterError, MicrodataError, TableError
 from discreet.tabulation import Query, memory, tabulate_many
@@ -270,18 +271,18 @@ def test_a_table_shows_no_values():
 def test_the_compiler_is_loaded_where_it_saves_more_than_that_takes(
     loaded, count, values, lists, pays, monkeypatch
 ):
-    monkeypatch.setitem(memory.sys.modules, "numba", numba)
+    monkeypatch.setitem(sys.modules, "numba", numba)
     if not loaded:
-        monkeypatch.delitem(memory.sys.modules, "numba")
-    monkeypatch.setattr(memory._Interpreted, "added", 0)
+        monkeypatch.delitem(sys.modules, "numba")
+    monkeypatch.setattr(compiled, "_missed", 0.0)
     layout = SimpleNamespace(rows=range(3 + 3 * values), largest={"v": 1} if lists else {})
     records = SimpleNamespace(count=count, layout=layout)
     assert memory._compiled_pays(records) is pays
 
 
 def test_many_tables_are_worth_the_compiler_too(monkeypatch):
-    monkeypatch.delitem(memory.sys.modules, "numba", raising=False)
-    monkeypatch.setattr(memory._Interpreted, "added", 0)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.setattr(compiled, "_missed", 0.0)
     layout = SimpleNamespace(rows=range(3), largest={})
     records = SimpleNamespace(count=25_000_000, layout=layout)
     assert [memory._compiled_pays(records) for _ in range(4)] == [False, False, True, True]

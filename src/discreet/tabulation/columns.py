@@ -7,6 +7,7 @@ the last code stands for a missing value where there is one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from discreet.compiled import loading_pays
+from discreet.record_batches import text_words
 from discreet.tables import code_texts
 from discreet.tabulation.engine import wrong_type
 from discreet.tabulation.query import CubeAxis
@@ -21,6 +24,12 @@ from discreet.tabulation.query import CubeAxis
 _WIDEST_RANGE = 2**22
 #: From so many records on, threads are worth their start.
 _SIDE_BY_SIDE = 200_000
+#: From so many records on, texts are numbered by a compiled loop where its compiler is loaded.
+_COMPILED_FROM = 100_000
+#: Seconds that making a text a category takes longer.
+_SLOWER = 1e-8
+#: Up to so many different texts.
+_MOST_TEXTS = 2**20
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,9 +64,10 @@ class CodedColumn:
 def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis, CodedColumn]:
     """Code the columns of all axes; texts are made categories, many side by side."""
     wanted = dict.fromkeys(axes)
-    plain = [axis for axis in wanted if axis.bounds is None and not axis.levels]
-    texts = {axis.column: pl.Categories.random() for axis in plain}
-    texts = {name: private for name, private in texts.items() if frame[name].dtype == pl.String}
+    plain = {axis.column for axis in wanted if axis.bounds is None and not axis.levels}
+    strings = [name for name in frame.columns if name in plain and frame[name].dtype == pl.String]
+    numbered = _numbered(frame.select(strings))
+    texts = {name: pl.Categories.random() for name in strings if name not in numbered}
     coded = {name: pl.Categorical(private) for name, private in texts.items()}
     if frame.height < _SIDE_BY_SIDE:
         categories = {name: frame[name].cast(own) for name, own in coded.items()}
@@ -68,12 +78,52 @@ def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis
         if axis.levels:
             parts = [code_texts(frame[name], name) for name in reversed(axis.levels)]
             codings[axis] = _texts(pl.select(pl.coalesce(parts)).to_series())
+        elif axis.bounds is None and axis.column in numbered:
+            codings[axis] = numbered[axis.column]
         elif axis.bounds is None and axis.column in texts:
             known = texts[axis.column].to_series().cast(pl.String)
             codings[axis] = _filled(categories[axis.column].to_physical(), known)
         else:
             codings[axis] = code_column(frame[axis.column], axis)
     return codings
+
+
+def _numbered(texts: pl.DataFrame) -> dict[str, CodedColumn]:
+    """Many short texts numbered by a compiled loop, where that pays."""
+    slower = texts.width * texts.height * _SLOWER
+    if texts.height < _COMPILED_FROM or not texts.width or not loading_pays(slower):
+        return {}
+    with ThreadPoolExecutor() as pool:
+        columns = zip(texts.columns, pool.map(_short_texts, texts), strict=True)
+        return {name: column for name, column in columns if column is not None}
+
+
+def _short_texts(series: pl.Series) -> CodedColumn | None:
+    """Codes in the order in which texts occur first; None where one has more than 12 bytes."""
+    from discreet.tabulation.compiled_texts import number_texts
+
+    present = series.drop_nulls() if series.null_count() else series
+    codes = np.empty(len(present), dtype=np.uint32)
+    at = size = 0
+    known, firsts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+    with text_words(present) as words:
+        while words is not None and at < len(codes):
+            if size < len(firsts) or size >= _MOST_TEXTS:
+                return None
+            room = max(8 * size, 2**10)
+            slots, before, places = np.full(4 * room, -1, dtype=np.int32), known, firsts
+            known, firsts = np.empty(2 * room, dtype=np.uint64), np.empty(room, dtype=np.int64)
+            number_texts(before, 0, slots, known, firsts, 0, np.empty(size, dtype=np.uint32))
+            firsts[:size] = places
+            at, size = number_texts(words, at, slots, known, firsts, size, codes)
+        if words is None:
+            return None
+    values = present.gather(firsts[:size])
+    if present is series:
+        return _filled(pl.Series(codes), values)
+    every = np.full(len(series), size, dtype=np.uint32)
+    every[series.is_not_null().to_numpy()] = codes
+    return _filled(pl.Series(every), pl.concat([values, pl.Series([None], dtype=pl.String)]))
 
 
 def code_column(series: pl.Series, axis: CubeAxis) -> CodedColumn:

@@ -34,14 +34,17 @@ def count(numbers: Any, counts: Any) -> None:
         counts[cell] += 1
 
 
-@compiled(numba.void(_SUMS, _KEYS, _INT, _SUMS, _SUMS), nogil=True)
-def count_keys(numbers: Any, keys: Any, modulus: Any, counts: Any, sums: Any) -> None:
-    """Count records and add their keys; one subtraction keeps each sum on the grid."""
+@compiled(numba.void(_SUMS, _KEYS, _INT, _SUMS), nogil=True)
+def count_keys(numbers: Any, keys: Any, modulus: Any, pairs: Any) -> None:
+    """Count records and add their keys; one subtraction keeps each sum on the grid.
+
+    The count of a cell and its sum lie side by side: both come from memory at once.
+    """
     for at in range(numbers.size):
-        cell = numbers[at]
-        counts[cell] += 1
-        total = sums[cell] + keys[at] - modulus
-        sums[cell] = total + (modulus & (total >> 63))  # a branch could not be foreseen
+        cell = numba.uint64(numbers[at]) << numba.uint64(1)  # one that cannot be negative
+        pairs[cell] += 1
+        total = pairs[cell + numba.uint64(1)] + keys[at] - modulus
+        pairs[cell + numba.uint64(1)] = total + (modulus & (total >> 63))  # without a branch
 
 
 @compiled(numba.void(_SUMS, _VALUES, _SUMS, _SUMS, _SUMS), nogil=True)

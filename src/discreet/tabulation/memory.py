@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,6 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from discreet.arrays import BoolArray, CellIndex, FloatArray, IntArray
+from discreet.compiled import loading_pays
 from discreet.errors import DiscreetError
 from discreet.key_check import lowest, sampled_places
 from discreet.keygrid import LIMB, KeyGrid, grid_keys, limbs_of
@@ -39,9 +39,8 @@ from discreet.tabulation.query import CubeAxis, plan
 
 #: From this many records on, compiled kernels are used where their compiler is loaded.
 _COMPILED_FROM = 500_000
-#: Loading it takes 0.5 s, as much as numpy takes longer for this many numbers to add up, in one
-#: table or in many: until then, a process waits whether there are more to come.
-_LOADED_FROM = 200_000_000
+#: Seconds that numpy takes longer for a number to add up.
+_SLOWER = 2.5e-9
 #: Records per step: small enough for sums of limbs to be exact as floats, and for the cache.
 _STEP = 2**16
 
@@ -199,10 +198,10 @@ def accumulate(records: RecordArrays) -> Counted:
 
 def _compiled_pays(records: RecordArrays) -> bool:
     """Whether compiled loops save more than loading them takes; lists are slow without."""
-    if records.count < _COMPILED_FROM or records.layout.largest or "numba" in sys.modules:
-        return records.count >= _COMPILED_FROM
-    _Interpreted.added += records.count * len(records.layout.rows)
-    return _Interpreted.added >= _LOADED_FROM
+    if records.count < _COMPILED_FROM:
+        return False
+    numbers = records.count * len(records.layout.rows)
+    return bool(records.layout.largest) or loading_pays(_SLOWER * numbers)
 
 
 def cell_numbers(records: RecordArrays, start: int, stop: int) -> IntArray:
@@ -239,9 +238,6 @@ def measure(loops: _Interpreted, span: tuple[int, int]) -> None:
 
 class _Interpreted:
     """The pass in numpy. Sums of a step stay below 2^53, hence exact as floats."""
-
-    #: Numbers of large tables that this process has added up so, about.
-    added = 0
 
     def __init__(self, records: RecordArrays) -> None:
         self.records = records
@@ -295,7 +291,7 @@ class CompiledPass(_Interpreted):
 
         self.loops = compiled
         self.room = np.empty(_STEP, dtype=np.int64)
-        self.key_rows: set[int] = set()
+        self.pairs: dict[int, IntArray] = {}  # by row, each cell's count and sum of keys
 
     def numbers(self, start: int, stop: int) -> IntArray:
         """The cells of the records of a step; their largest contributions come first."""
@@ -308,13 +304,12 @@ class CompiledPass(_Interpreted):
 
     def count(self, numbers: IntArray, keys: IntArray | None, row: int) -> int:
         """Count records and add their keys from this row on; the next row."""
-        counts = self.measures[row]
         if keys is None:
-            self.loops.count(numbers, counts)
+            self.loops.count(numbers, self.measures[row])
             return row + 1
-        sums = self.measures[row + 1]
-        self.loops.count_keys(numbers, keys, self.records.modulus, counts, sums)
-        self.key_rows.add(row + 1)
+        if row not in self.pairs:
+            self.pairs[row] = np.zeros(2 * self.records.cells, dtype=np.int64)
+        self.loops.count_keys(numbers, keys, self.records.modulus, self.pairs[row])
         return row + 3
 
     def add(self, numbers: IntArray, values: FloatArray, row: int) -> int:
@@ -324,9 +319,8 @@ class CompiledPass(_Interpreted):
 
     def finish(self, span: tuple[int, int]) -> None:
         """Put the key sums, reduced so far, in two parts."""
-        for row in self.key_rows:
-            self.measures[row + 1] = self.measures[row] % LIMB
-            self.measures[row] //= LIMB
+        for row, pairs in self.pairs.items():
+            self.measures[row : row + 3] = pairs[::2], *divmod(pairs[1::2], LIMB)
 
 
 def read_numbers(series: pl.Series, name: str) -> FloatArray:
@@ -556,7 +550,10 @@ class MemoryEngine(Engine):
         """All record keys in the lowest part of the grid."""
         if self.coded is not None and self.coded.keys is not None:
             keys = self.coded.keys
-            return pl.Series(keys[keys < lowest(self.task.grid)])
+            edge = lowest(self.task.grid)
+            parts = (keys[at : at + _STEP] for at in range(0, len(keys), _STEP))
+            few = [part[np.flatnonzero(part < edge)] for part in parts]
+            return pl.Series(np.concatenate([keys[:0], *few]))
         held = self.frame[record_key]
         whole = held.dtype.is_integer()
         numbers = held.cast(pl.Int64 if whole else pl.Float64, strict=False)
