@@ -6,6 +6,7 @@ by area, nothing drawn or counted again; names for their files, which say the ar
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -220,16 +221,13 @@ def file_word(text: str) -> str:
     >>> file_word("09/1 Würzburg"), file_word("Besançon"), file_word("Łódź")
     ('09_1_Wuerzburg', 'Besancon', 'u141odz')
     """
-    found = []
-    for sign in unicodedata.normalize("NFC", text).translate(_SPELLED):
+    found = [text] if text.isascii() else []
+    for sign in "" if found else unicodedata.normalize("NFC", text).translate(_SPELLED):
         plain = "".join(
             item for item in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(item)
         )
-        if plain.isascii():
-            found.append("".join(c if c.isalnum() or c in "_-" else "_" for c in plain))
-        else:
-            found.append(f"u{ord(sign):x}")
-    return "".join(found)[:_LONGEST]
+        found.append(plain if plain.isascii() else f"u{ord(sign):x}")
+    return re.sub("[^A-Za-z0-9_-]", "_", "".join(found))[:_LONGEST]
 
 
 def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str, str]:
