@@ -26,6 +26,8 @@ _WIDEST_RANGE = 2**22
 _SIDE_BY_SIDE = 200_000
 #: From so many records on, texts are numbered by a compiled loop where its compiler is loaded.
 _COMPILED_FROM = 100_000
+#: Records that are read at a time, for the cache, unless there are more codes.
+_STEP = 2**15
 #: Seconds that making a text a category takes longer.
 _SLOWER = 1e-8
 #: Up to so many different texts.
@@ -50,15 +52,20 @@ class CodedColumn:
         if self.compact:
             return self
         codes = self.codes.to_numpy()
-        used = np.bincount(codes, minlength=self.size) > 0
+        step = max(_STEP, self.size)
+        steps = [slice(at, at + step) for at in range(0, len(codes), step)]
+        counts = np.zeros(self.size, dtype=np.int64)
+        for here in steps:
+            counts += np.bincount(codes[here], minlength=self.size)
+        used = counts > 0
         if bool(used.all()):
             return CodedColumn(self.codes, self.values, compact=True)
         size = int(used.sum())
         width = np.uint8 if size <= 2**8 else np.uint16 if size <= 2**16 else np.uint32
-        table = (np.cumsum(used) - 1).astype(width)
-        return CodedColumn(
-            pl.Series(table.take(codes)), self.values.filter(pl.Series(used)), compact=True
-        )
+        table, own = (np.cumsum(used) - 1).astype(width), np.empty(len(codes), dtype=width)
+        for here in steps:
+            table.take(codes[here], out=own[here], mode="clip")  # without a copy of the output
+        return CodedColumn(pl.Series(own), self.values.filter(pl.Series(used)), compact=True)
 
 
 def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis, CodedColumn]:
