@@ -15,6 +15,8 @@ import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,14 +136,20 @@ def tables(persons: int) -> list[dict[str, Any]]:
 
 
 def write_census_programme(folder: Path, persons: int) -> Path:
-    """The programme and all that it names."""
+    """The programme and all that it names; made in a process whose memory is not the release's."""
+    programme = folder / "programme.toml"
+    if not programme.exists():
+        with ProcessPoolExecutor(1, get_context("spawn")) as process:
+            process.submit(_write_programme, programme, persons).result()
+    return programme
+
+
+def _write_programme(programme: Path, persons: int) -> None:
     from discreet import design_magnitude_perturbation
     from discreet.demo import example_perturbation_table, write_census
 
+    folder = programme.parent
     folder.mkdir(exist_ok=True)
-    programme = folder / "programme.toml"
-    if programme.exists():
-        return programme
     write_census(folder, persons=persons)
     trees = _trees(folder)
     for name in _LISTED:
@@ -159,7 +167,6 @@ def write_census_programme(folder: Path, persons: int) -> Path:
         lines += [f'where = "{table["where"]}"'] if table["where"] else []
         lines += [f"[tables.T{at + 1:03}.figures]{_FIGURES}"] if "figures" in table else []
     programme.write_text("\n".join(lines), encoding="utf-8")
-    return programme
 
 
 def _trees(folder: Path) -> Mapping[str, Classification]:
