@@ -72,7 +72,7 @@ def attack(
             true. CONFIDENTIAL.
         ptable: The perturbation table; that of the programme if None.
         max_noise: The largest noise, for one who knows no more. Where counts are rounded,
-            by how much at most; up to the base, which the figures tell, unless given.
+            by how much at most; up to the base, or half of it, as the release tells, unless given.
         beside: Other releases that anyone can lay beside it.
         limits: What single attacks may find, by rate: ``{"average": 0.6}``. They come on top of
             those of the programme, which are about an attacker who knows what it states.
@@ -224,13 +224,17 @@ def _unit_values(by_unit: Sequence[EarlierTable], inputs: Inputs | None) -> list
 
 
 def _rounding(kept: Sequence[EarlierTable]) -> int:
-    """By how much figures were rounded at most, as they tell themselves: they have one divisor."""
+    """By how much figures were rounded at most, as they tell themselves: they have one divisor.
+
+    Everybody knows that conventional rounding goes to the nearest multiple.
+    """
     base = 0
     for item in kept:
         cells = count_cells(item.table)
         shown = np.zeros(0) if cells is None else cells[1]
         base = int(np.gcd.reduce(np.rint(shown[np.isfinite(shown)]).astype(np.int64), initial=base))
-    return max(base - 1, 0)
+    nearest = all(one.table.provenance.method == "conventional rounding" for one in kept)
+    return base // 2 if nearest else max(base - 1, 0)
 
 
 def _universes(release: object) -> Mapping[str, Sequence[ProtectedTable]]:
