@@ -212,6 +212,8 @@ def test_two_ones_are_not_hidden_alone(reasons: Any) -> None:
     hidden = [code for code in "xyzw" if safe.get(code) is None]
     assert hidden == ["y", "z", "w"]
     assert dc.audit(safe, table, judged(table)).safe
+    signed = Knowledge(negative=True)  # of counts nobody believes it
+    assert dc.suppress(table, judged(table), method="optimal", knowledge=signed).get("y") is None
     pair = dc.suppress(table, judged(table), method="optimal", knowledge=Knowledge(rules=False))
     assert pair.get("Total") == 17
     told = audit_published(hiding(table, "zw"), ["a"])

@@ -151,6 +151,8 @@ def build_problem(
         raise SuppressionError("zero_cells is fixed or partners", code="zero-cells")
     if not 0 <= decimals <= _MOST_DECIMALS:
         raise SuppressionError("decimals lie between 0 and 9", code="decimals")
+    if value in COUNTS and knowledge is not None:
+        knowledge = replace(knowledge, negative=None)  # nobody takes a count for a negative one
     sources = problem_sources(tables, value)
     listed = [*(table for table, _ in sources), *(item.table for item in earlier)]
     demands = [*(Demands.of(asked, own) for own, asked in sources), *map(Demands.before, earlier)]
