@@ -414,8 +414,10 @@ def _column_problems(
             yield programme.problem(path, message, "use another column")
         if column in schema and use == "number" and not schema[column].is_numeric():
             message = f"column {column!r} is not a number but {schema[column]}"
-            hint = f'add types = {{ {toml_key(column)} = "number" }} to the source'
-            yield programme.problem(path, message, f"{hint} declares missing values")
+            hint = "convert the column to numbers first"
+            if str(schema[column]) == "String":
+                hint = f'add types = {{ {toml_key(column)} = "number" }} to the source'
+            yield programme.problem(path, message, hint)
         elif column not in schema and use == "variable":
             message = f"no variable or column {column!r}"
             yield programme.problem(path, message, nearest(column, [*programme.variables, *schema]))

@@ -71,7 +71,8 @@ def write_identity(inputs: Inputs, digests: Mapping[str, str], folder: Path) -> 
             cells = {"codes": codes_of(table), "fingerprint": keys_of(table)}
             columns = dict(zip(COLUMNS, [pl.lit(text) for text in about], strict=False))
             layers = pl.Series("layer", texts_of_cells(levels, table), dtype=pl.String)
-            frames.append(pl.DataFrame(cells).with_columns(layers, **columns).select(COLUMNS))
+            frame = pl.DataFrame(cells, schema={"codes": pl.String, "fingerprint": pl.Int64})
+            frames.append(frame.with_columns(layers, **columns).select(COLUMNS))
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with atomic_path(path, private=True) as temporary:
         pl.concat(frames).write_parquet(temporary)

@@ -234,6 +234,14 @@ def test_the_file_is_for_the_house_and_needs_the_same_secret(tmp_path: Path) -> 
         later_release(tmp_path, later, lambda frame: frame)
 
 
+def test_a_filter_may_select_nothing(tmp_path: Path) -> None:
+    """A table without cells has no fingerprints."""
+    tables = programme(("T1", '"size"'), ("T2", '"branch"'))
+    first_release(tmp_path, f"{tables}where = \"size == 'none'\"\n")
+    found = pl.read_parquet(tmp_path / "inside" / "identity.parquet")
+    assert set(found["table"]) == {"T1"}
+
+
 def test_identifiers_are_the_same_as_numbers_and_as_texts() -> None:
     """A file may hold them as the one, and the next file as the other."""
     identity = RecordIdentity(("firm",), Secret(b"a long and secret sentence"))
