@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
+from discreet.demo import example_perturbation_table
 from discreet.disclosure import LinkedRecords, UnitLink
 from discreet.errors import DiscreetError, SuppressionError
 from discreet.protection.suppression import SharedSuppression
@@ -239,6 +240,47 @@ def test_programmes_state_links(tmp_path: Path) -> None:
     path.write_text(accepted, "utf-8")
     dc.protect(path, out=tmp_path / "apart")
     assert audit_release(path, tmp_path / "apart").safe
+
+
+NOISY = """\
+[keys]
+column = "record_key"
+
+[perturbation]
+table = "noise.csv"
+
+[tables.noisy]
+formats = ["csv"]
+by = ["area", "size"]
+protect = "noise"
+"""
+
+
+def test_units_and_their_parts_are_protected_alike(tmp_path: Path) -> None:
+    """Households of two are half as many as their persons, and have all that these earn."""
+    persons, units = records_of(2)
+    draw = np.random.default_rng(1)
+    keys = pl.Series("record_key", draw.integers(0, 10**15, len(persons)))
+    persons = persons.with_columns(keys, pay=pl.int_range(pl.len()) % 97)
+    earned = persons.group_by("home").agg(pl.col("pay").sum().alias("earned"))
+    persons.write_parquet(tmp_path / "persons.parquet")
+    units.join(earned, on="home", how="left").write_parquet(tmp_path / "homes.parquet")
+    example_perturbation_table().write(tmp_path / "noise.csv")
+    head, persons_table, homes_table = PROGRAMME.split("[tables.")
+    homes_table, path = f"[tables.{homes_table}", tmp_path / "mixed.toml"
+    path.write_text(head.partition("[sources")[0] + NOISY, "utf-8")
+    dc.protect(path, out=tmp_path / "earlier")
+    later = head.replace("[suppression]", '[suppression]\nearlier = ["earlier"]')
+    valued = f'[tables.{persons_table}value = "pay"\n{homes_table}value = "earned"\n'
+    for message, text in {
+        "number of records would be published with noise": head + NOISY + homes_table,
+        "were published with noise": later + homes_table,
+        "links between persons, homes": head + valued,
+    }.items():
+        path.write_text(text, "utf-8")
+        path.chmod(0o600)
+        with pytest.raises(DiscreetError, match=message):
+            dc.protect(path, out=tmp_path / "out")
 
 
 FEWEST = [dc.rules.MinimumFrequency(3), dc.rules.PPercent(10)]

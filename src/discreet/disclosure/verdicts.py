@@ -20,7 +20,7 @@ GapKind = Literal[
     "joint-cube", "joint-contributors", "whole-numbers", "coalitions", "contributors", "estimates",
     "dependencies", "breakdowns", "filters", "filter-codes", "records", "weights", "between",
     "joint", "values", "levels", "units", "attack", "attacked-tables", "names", "populations",
-    "sides",
+    "sides", "unit-values", "weightings",
 ]  # fmt: skip
 
 _PACKAGE = "discreet.disclosure"

@@ -428,9 +428,11 @@ def _mixtures(programme: Programme) -> Found:
     """Values of the same records that are published by two methods.
 
     Noise without bias around a hidden value is an estimate of it, narrower than its
-    protection levels; a true value beside a noisy one tells the noise.
+    protection levels; a true value beside a noisy one tells the noise. Units tell of their
+    parts: persons in households of two are twice these households.
     """
-    places, every = programme.places, protections()
+    every = protections()
+    places = {name: programme.parts_of(programme.source_of(name).name) for name in programme.tables}
     for name in programme.tables:
         own = programme.method(name)
         for other in every[: every.index(own)]:

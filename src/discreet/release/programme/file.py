@@ -281,6 +281,14 @@ class Programme(ProgrammeFile):
         places = {name: self.place_of(name) for name in self.sources}
         return {name: places[self.source_of(name).name] for name in self.tables}
 
+    def parts_of(self, source: str) -> str:
+        """Name of the records of the smallest parts that the units of a source consist of."""
+        seen = set[str]()
+        while (own := self.sources[source].consists_of) is not None and source not in seen:
+            seen.add(source)
+            source = own[0] if own[0] in self.sources else source
+        return self.place_of(source)
+
     def records_of(self, table: str) -> str:
         """The first source that has the records of a table."""
         return self._first_sources[self.places[table]]

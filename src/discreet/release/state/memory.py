@@ -666,7 +666,11 @@ def contradictions(programme: Programme, tables: Sequence[EarlierTable]) -> Iter
         for name in programme.tables:
             own = programme.method(name)
             both = set(programme.tells(name)) & set(before.values)
-            if own.name == before.protect or not both or not before.is_related(programme, name):
+            source, then = programme.source_of(name).name, before.about["from"]
+            related = before.is_related(programme, name) or (
+                then in programme.sources and programme.parts_of(then) == programme.parts_of(source)
+            )
+            if own.name == before.protect or not both or not related:
                 continue
             frame = " and ".join(sorted("the counts" if item == COUNT else item for item in both))
             message = (

@@ -357,3 +357,15 @@ def test_an_audit_needs_hidden_cells(tmp_path: Path) -> None:
     path = write(tmp_path, "noisy.toml", text.replace('"suppress"', '"noise"'))
     with pytest.raises(DiscreetError, match="no table with suppressed cells"):
         audit_release(path, tmp_path)
+
+
+def test_other_weights_are_not_taken_for_other_cells(tmp_path: Path) -> None:
+    """Where all weights are 1, one table shows what the other hides."""
+    firms().with_columns(one=pl.lit(1)).write_parquet(tmp_path / "firms.parquet")
+    weighted = TABLE.replace("T1", "T2") + 'weight = "one"\n'
+    with pytest.raises(DiscreetError, match="tables of other weights: one"):
+        protect(write(tmp_path, "both.toml", HEAD + TABLE + weighted), tmp_path / "both")
+    protect(write(tmp_path, "first.toml", HEAD + TABLE), tmp_path / "first")
+    later = HEAD.replace("[suppression]", '[suppression]\nearlier = ["first"]') + weighted
+    with pytest.raises(DiscreetError, match="tables of other weights: one"):
+        protect(write(tmp_path, "later.toml", later), tmp_path / "later")

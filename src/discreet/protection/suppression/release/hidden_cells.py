@@ -408,20 +408,49 @@ class TableSuppression:
         return tables
 
     def unlinked(self, names: Sequence[str]) -> list[Gap]:
-        """Other records whose counts are hidden, too, if nothing says how they hang together."""
+        """Other records and other weights of what is hidden, if nothing ties them to the tables."""
         from discreet.disclosure import Gap
 
-        tables = self.programme.tables
-        counted = [n for n in self.programme.protected["suppress"] if COUNT in tables[n].values]
-        places = dict.fromkeys(self.programme.places[name] for name in counted)
-        weighted = any(tables[name].weight for name in counted)
-        links = [] if weighted else [link[:2] for link in unit_links(self.programme)]
+        programme, gaps = self.programme, []
+        hidden = programme.protected["suppress"]
+        past = [before for before in self.inputs.earlier if before.protect == "suppress"]
+        # Links relate plain counts of tables that are protected together, and nothing else.
+        plain = all(
+            programme.tables[name].values == [COUNT] and not programme.tables[name].weight
+            for name in hidden
+        )
+        links = [link[:2] for link in unit_links(programme)] if plain else []
+        places = dict.fromkeys(programme.places[name] for name in hidden)
         every = dict.fromkeys([*places, *(place for link in links for place in link)])
         kinds = [own for own in joined(list(every), links) if places.keys() & set(own)]
-        if len(kinds) < 2 or not set(names) & set(counted):
-            return []
-        sources = dict.fromkeys(self.programme.source_of(name).name for name in counted)
-        return [Gap("units", ", ".join(sources), len(kinds))]
+        strange = dict.fromkeys(
+            before.about["from"]
+            for before in past
+            if not any(before.is_related(programme, name) for name in hidden)
+        )
+        if (number := len(kinds) + len(strange)) > 1:
+            sources = dict.fromkeys(programme.source_of(name).name for name in hidden) | strange
+            gaps.append(Gap("units" if plain else "unit-values", ", ".join(sources), number))
+        told: dict[str, set[str]] = {}  # by weights; weighted counts are sums of the weights
+        for weight, values in [
+            *(
+                (programme.tables[name].weight or "", programme.tables[name].values)
+                for name in hidden
+                if programme.places[name] == programme.places[names[0]]
+            ),
+            *(
+                (before.about["weight"], before.values)
+                for before in past
+                if before.is_related(programme, names[0])
+            ),
+        ]:
+            own = with_related(programme, values) | ({weight} if COUNT in values else set())
+            told.setdefault(weight, set()).update(own)
+        apart = sorted(one for one in told for two in told if one != two and told[one] & told[two])
+        if apart:
+            about = ", ".join(dict.fromkeys(filter(None, apart)))
+            gaps.append(Gap("weightings", about, len({*apart})))
+        return gaps
 
     def partitions(
         self, group: Sequence[SensitiveTable], past: Sequence[RecountedTable]
