@@ -15,8 +15,11 @@ from discreet.errors import SuppressionError
 from discreet.protection.suppression import build_problem, find_pattern
 from discreet.protection.suppression.proof import certificate
 from discreet.tables import ProtectedTable, Table
+from tests.disclosure.test_outside_readers import careless, sensitive_among
+from tests.helpers.atoms_apart import alike_system, cells_of
+from tests.helpers.attacker_apart import Demand
 from tests.helpers.protected_tables import with_hidden
-from tests.helpers.reader_of_records import known_cells
+from tests.helpers.reader_of_records import AtomReader, codes_of, known_cells
 
 
 def records(seed: int, number: int = 150) -> pl.DataFrame:
@@ -135,6 +138,39 @@ def test_a_filter_is_a_variable_of_its_own() -> None:
         & pl.col("b").is_in(some["b"].unique().to_list())
     )
     assert joint.number == len(everybody) + len(both)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_are_open_that_a_joint_cube_bounds_within_their_levels(seed: int) -> None:
+    """No combination of three columns is negative, and nothing else is known of them."""
+    drawn = alike_system(seed)
+    judged = [dc.primary(own, [dc.rules.PPercent(10)], value="pay") for own in drawn.tables]
+    safe = careless(drawn, judged, seed)
+    names, sums, shown = cells_of(drawn, safe)
+    true = {name: value for name, _, value in zip(*cells_of(drawn), strict=True)}
+    hidden = np.isnan(shown)
+    reader = AtomReader(
+        sums, np.where(hidden, 1, shown), np.where(hidden, np.inf, shown), whole=False
+    )
+    asked = {
+        (at, *codes): levels
+        for at, (table, own) in enumerate(zip(drawn.tables, judged, strict=True))
+        for codes, sensitive, *levels in zip(
+            codes_of(table), own.sensitive, own.lower, own.upper, own.sliding, strict=True
+        )
+        if sensitive
+    }
+    expected = {
+        name
+        for at, name in enumerate(names)
+        if name in asked and not Demand(true[name], *asked[name]).met_by(*reader.interval(at))
+    }
+    audit = dc.audit(safe, drawn.tables, judged, coalition=0, records=drawn.people)
+    assert sensitive_among(drawn, judged, audit, audit.certificate.unprotected) == expected
+    told = audit.described()
+    assert told["cells"] == sum(map(len, drawn.tables))
+    assert told["sensitive"] == len(asked)
+    assert told["hidden"] == told["secondaries"] + told["sensitive"] == hidden.sum()
 
 
 @pytest.mark.parametrize("seed", range(3))

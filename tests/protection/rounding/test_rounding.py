@@ -425,6 +425,11 @@ def test_too_few_hidden_cells_are_found_out_unless_rounding_covers_them() -> Non
     bare = replace(safe, status=status, value=value, withheld=None)
     assert not dc.audit(bare, table, few).safe
     assert dc.audit(round_shown(bare, 100), table, few, rounded=100).safe
+    for code in shown:
+        off = round_shown(bare, 100)
+        other = np.where(np.array(codes) == code, 100, 0) + off.value
+        with pytest.raises(SuppressionError, match="not the true ones, rounded"):
+            dc.audit(replace(off, value=other), table, few, rounded=100)
     with pytest.raises(SuppressionError, match="not the true ones, rounded"):
         dc.audit(bare, table, few, rounded=100)
     with pytest.raises(SuppressionError, match="whole number of at least 2"):

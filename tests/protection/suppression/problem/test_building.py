@@ -26,7 +26,11 @@ from discreet.disclosure import (
 from discreet.disclosure.relations import with_equal_cells_merged
 from discreet.errors import SuppressionError
 from discreet.protection.suppression.problem.linked_tables import Cost, build_problem
-from discreet.protection.suppression.problem.system import CellState, SuppressionProblem
+from discreet.protection.suppression.problem.system import (
+    CellState,
+    SuppressionProblem,
+    hides_empty_cells,
+)
 from discreet.rules import MinimumFrequency, NothingSensitive, PPercent, primary
 from discreet_argus import read_rda, read_records
 from discreet_argus.jj import read_jj
@@ -133,6 +137,10 @@ def test_attackers_bounds_hold_the_levels_and_follow_what_is_known() -> None:
     )
     assert (problem.low == problem.value - np.ceil(problem.value / 4)).all()
     assert (problem.high == UNBOUNDED).all()
+    few = primary(cells, [MinimumFrequency(3)])
+    whole, fine = (build_problem((cells, few), decimals=digits)[0] for digits in (0, 2))
+    assert (fine.low == 100 * whole.low).all()
+    assert (fine.high == 100 * whole.high).all()
 
 
 def test_tables_with_negative_values_have_symmetric_bounds() -> None:
@@ -153,13 +161,15 @@ def test_zeros_stay_published_unless_they_may_be_partners() -> None:
 
 
 def test_empty_cells_take_no_part_and_cannot_be_sensitive() -> None:
-    frame = pl.DataFrame({"size": ["Total", "a", "b", "c"], "n": [7, 3, 4, 0]})
+    frame = pl.DataFrame({"size": ["Total", "a", "b", "c"], "n": [5, 1, 4, 0]})
     cells = dc.Table.from_cells(frame, by=["size"], count="n")
     problem, members = build_problem((cells, None))
     assert len(problem) == 3
     assert members.cells[0].tolist().count(-1) == 1
     with pytest.raises(SuppressionError, match="1 sensitive cells are empty"):
         build_problem((cells, marked(cells, size="c")))
+    for own in np.eye(len(cells), dtype=np.bool_):
+        assert hides_empty_cells(cells, own) == (cells.count[own] == 0).all()
 
 
 @for_all_rows(
@@ -193,13 +203,14 @@ def test_neighbours_of_sensitive_cells_are_cheap() -> None:
 def test_marks_give_costs_and_bounds_and_must_not_contradict_each_other() -> None:
     cells = table(contributions=2)
     found = primary(cells, [NothingSensitive()], value="turnover")
+    for number, place in enumerate(np.eye(len(cells), dtype=np.bool_)):
+        low = np.floor(cells.sums["turnover"][place][0]) - 1.0
+        given, least = (np.where(place, own, np.nan) for own in (number, low))
+        stated = replace(found, cost=given, low=least)
+        problem, members = build_problem((cells, stated), value="turnover")
+        at = members.cells[0][place]
+        assert (problem.cost[at], problem.low[at]) == (number, low)
     place = marked(cells, region="S1", size="a")
-    given = np.full(len(cells), np.nan)
-    given[place] = 3
-    stated = replace(found, cost=given, low=np.where(place, 35.0, np.nan))
-    problem, members = build_problem((cells, stated), value="turnover")
-    at = members.cells[0][place]
-    assert (problem.cost[at], problem.low[at]) == (3, 35)
     verdict = found.verdict.copy()
     verdict[place] = CellState.fixed
     verdict[marked(cells, region="S1")] = CellState.primary

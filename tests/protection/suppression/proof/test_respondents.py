@@ -53,6 +53,11 @@ def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     done = find_pattern(problem, "fast", insiders=Insiders(owner=owner))
     assert done.secondaries == 1
     assert not open_to(problem, done.hidden, respondents, owner)
+    for late in (False, True):  # what is not asked for any more is not proven
+        draft = DraftPattern(problem.with_hidden(done.hidden))
+        proofs = InsiderProofs(draft, Insiders(owner=owner), lambda: late)  # noqa: B023
+        assert proofs.prove_by_hidden() == []
+        assert proofs.check() == (proofs.aims if late else [])
 
 
 @pytest.mark.parametrize(("sliding", "width"), [(0, 0), (15, 0), (20, 14)])
@@ -69,6 +74,10 @@ def test_an_insider_with_most_of_a_cell_is_asked_for_his_share_of_each_level(
     expected = {(3, 1, 6, 7), (3, -1, 4, 7)} | ({(3, 0, width, 7)} if width else set())
     assert {(aim.cell, aim.side, aim.level, aim.who) for aim in aims} == expected
     assert len(aims) == len(expected)
+    proofs = InsiderProofs(DraftPattern(problem), insiders)
+    for aim in proofs.aims_of(3, 7):
+        aim.waived = True
+    assert not insider_aims(movable_cells(problem), proofs)
 
 
 def test_the_published_cases(reference: Path) -> None:

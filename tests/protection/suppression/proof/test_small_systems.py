@@ -281,6 +281,11 @@ def test_covering_hides_enough_and_names_what_nothing_can_do(kind: str, number: 
             covered += 1
             assert is_safe(problem, draft.mask())
             assert not len(certificate_from_proofs(draft).unprotected)
+        before, room = draft.target.copy(), np.concatenate([draft.up, draft.down])
+        draft.raise_targets(np.flatnonzero(draft.unknowns.sensitive).astype(np.int64))
+        assert np.array_equal(draft.target > before, (before > 0) & (room > before))
+        assert (draft.target <= np.maximum(room, before)).all()
+        assert np.array_equal(draft.open, np.flatnonzero(before))
     assert covered
 
 

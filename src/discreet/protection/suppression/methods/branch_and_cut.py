@@ -156,7 +156,7 @@ def insider_aims(movable: MovableCells, proofs: InsiderProofs) -> list[Aim]:
     ]
     place = {int(cell): at for at, cell in enumerate(cells)}
     for (who, cell), own in proofs.own_levels.items():
-        if cell in place and not any(aim.waived for aim in proofs.aims_of(cell, who)):
+        if not any(aim.waived for aim in proofs.aims_of(cell, who)):
             aims += Aim.of_levels(place[cell], *own, who, still[who])
     return aims
 

@@ -397,7 +397,7 @@ class CutProgram(Confidential):
         #: When the solver must stop, by the monotonic clock.
         self.until = math.inf
         self._blur = 0
-        self._begun = self._bridged = False
+        self._bridged = False
         self._rows: list[CuttingPlane] = []
         self._every = np.arange(len(movable), dtype=np.int32)
         self._solver = quiet_solver(
@@ -439,8 +439,7 @@ class CutProgram(Confidential):
             self.solve()
 
     def _begin(self) -> None:
-        if not self._begun:
-            self._begun = True
+        if not self._rows:
             self.add(relation_cuts(self.movable, self.separator.aims))
             self.solve()
 

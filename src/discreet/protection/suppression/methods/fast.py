@@ -157,9 +157,9 @@ def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
         cells, moved = cells[moving], moved[moving]
         new = cells[price[cells] > 0]
         saved -= float(draft.cost[new].sum())
-        if saved <= 0 and not (new.size == 0 and not extra.size):
-            return False
         extra = np.concatenate([extra, new])
+        if extra.size and saved <= 0:
+            return False
         price[new] = 0.0
         for done in draft.tasks_done(cells, moved).tolist():
             if waiting.get(done, 0) < 0:

@@ -147,12 +147,11 @@ class RelatedValues(ValueRows):
                 there = self._there(relation.values)
                 there &= relation.within(true, self._room(relation, true))
                 there &= self.found.get(relation, there)
-                having = np.any([cells[name] >= 0 for name in relation.values], axis=0)
-                rows = np.flatnonzero(there & having)
-                places = np.stack([cells[name][rows] for name, _ in relation.coefs])
+                places = np.stack([np.where(there, cells[n], -1) for n, _ in relation.coefs])
+                which, at = np.nonzero(places >= 0)
+                rows, row = np.unique(at, return_inverse=True)
                 shift, factor = np.array([(offsets[n], own) for n, own in relation.coefs]).T
-                which, row = np.nonzero(places >= 0)
-                cell, size = places[which, row] + shift[which], len(columns["value"])
+                cell, size = places[which, at] + shift[which], len(columns["value"])
                 more = Relations.of_entries(size, rows.size, row, cell, factor[which])
                 # What rounding leaves over stands on the right-hand side.
                 more = replace(more, rhs=more.residuals(columns["value"]))

@@ -223,9 +223,12 @@ def _attack_at_random(attacker: Attacker, possible: BoolArray, reach: Reach) -> 
     draw = np.random.default_rng(_SEED)
     idle, missing = 0, -1
     while idle < _PATIENCE:
-        above = possible & (reach.high < block.upper - TOLERANCE)
-        below = possible & (reach.low > TOLERANCE - block.lower)
-        narrow = possible & (reach.high - reach.low < block.sliding - TOLERANCE)
+        missed = (
+            reach.high < block.upper - TOLERANCE,
+            reach.low > TOLERANCE - block.lower,
+            reach.high - reach.low < block.sliding - TOLERANCE,
+        )
+        above, below, narrow = (possible & part for part in missed)
         left = int(above.sum() + below.sum() + narrow.sum())
         if not left:
             return

@@ -43,7 +43,8 @@ from discreet.protection.suppression.proof.certificate import certify
 from discreet.protection.suppression.proof.draft_pattern import DraftPattern, flow_for_task, never
 from discreet.protection.suppression.settings import InsiderAim
 
-#: Cells of the first patch, and of the largest, where hidden cells alone are moved.
+#: Cells of the first patch, and of the largest, where hidden cells alone are moved; others start
+#: with the latter.
 _FIRST, _LARGEST = 150, 600
 #: The price of moving a hidden cell, and of one that somebody knows.
 _CHEAP, _KNOWN = 1e-5, 1e-3
@@ -215,7 +216,7 @@ class InsiderProofs(Confidential):
 
     def prove(
         self, chosen: Iterable[ProofAim], step: FloatArray, price: FloatArray,
-        largest: int | None = None, *, size: int = 4 * _FIRST, hides: bool = True,
+        largest: int | None = None, *, size: int = _LARGEST, hides: bool = True,
     ) -> list[OpenAim]:  # fmt: skip
         """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
 
@@ -272,7 +273,7 @@ class InsiderProofs(Confidential):
     def possible(self, failed: OpenAim, step: FloatArray, price: FloatArray) -> bool:
         """Whether the cell could be moved without the insider's if everything was hidden."""
         insiders = () if failed.insider is None else (failed.insider,)
-        return self._flow(failed.aim, insiders, step, price, 4 * _FIRST, None) is not None
+        return self._flow(failed.aim, insiders, step, price, _LARGEST, None) is not None
 
     def aims_of(self, cell: int, insider: int | None) -> list[ProofAim]:
         """What is asked of a cell for one insider alone, or (None) for all."""
