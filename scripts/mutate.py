@@ -284,14 +284,40 @@ def targets(only: str) -> list[Target]:
     return [one for one in every if only in one.module]
 
 
+def at_end(mutant: Mutant, near: set[str]) -> bool:
+    """Whether a change only says what holds where one side equals another one of these names."""
+    if not any(name in mutant.before for name in near) or not mutant.after.startswith("("):
+        return False
+    before, after = (ast.parse(text, mode="eval").body for text in (mutant.before, mutant.after))
+    if not isinstance(before, ast.Compare) or not isinstance(after, ast.Compare):
+        return False
+    sides = [before.left, *before.comparators]
+    return all(
+        {type(one), type(other)} in ({ast.Lt, ast.LtE}, {ast.Gt, ast.GtE})
+        and not near.isdisjoint(
+            getattr(node, "id", getattr(node, "attr", ""))
+            for side in sides[at : at + 2]
+            for node in ast.walk(side)
+        )
+        for at, (one, other) in enumerate(zip(before.ops, after.ops, strict=True))
+        if type(one) is not type(other)
+    )
+
+
 def equivalent(every: Sequence[Mutant]) -> set[Mutant]:
     """Changes that make no difference, as listed; a list of what is not there is wrong.
 
     Each is named by its place and, where a function has the same text twice, by its line. Limits
-    that may have any value near theirs are named by their lines alone.
+    that may have any value near theirs are named by their lines alone: comparisons with them, with
+    tolerances and with the clock may come out either way where both sides are equal.
     """
-    found: set[Mutant] = set()
     listed = tomllib.loads(LIST.read_text("utf-8"))
+    near = {
+        module: {node.id for node in ast.walk(ast.parse("\n".join(lines))) if hasattr(node, "id")}
+        for module, lines in listed.get("limits", {}).items()
+    }
+    always = {*listed.get("tolerances", ()), "monotonic"}
+    found = {one for one in every if at_end(one, always | near.get(one.path, set()))}
     for module, lines in listed.get("limits", {}).items():
         for line in lines:
             place = module, "module", line
