@@ -92,7 +92,8 @@ def test_tables_that_are_made_additive_agree(
 ) -> None:
     out = tmp_path / "release"
     change = ('protect = "invariant"', f'protect = "{method}"\nadditive = true')
-    protect(edited(change), out, internal=tmp_path / "internal")
+    agreed = protect(edited(change), out, internal=tmp_path / "internal")
+    assert not any("in common" in text for text in agreed.warnings)
     sexes, ages = figures(out, "sexes", "sex", "region"), figures(out, "ages", "age", "sex")
     for sex in ("m", "w"):
         assert sexes[sex, "Total"] == ages["Total", sex]
@@ -102,7 +103,9 @@ def test_tables_that_are_made_additive_agree(
         )
     assert protect(edited(change), out).fresh == 0
     alone = ('by = ["age", "sex"]', 'by = ["age", "sex"]\nadditive = false')
-    assert protect(edited(change, alone), out).fresh == 2
+    summary = protect(edited(change, alone), out)
+    assert summary.fresh == 2
+    assert any("sexes: cells in common with ages" in text for text in summary.warnings)
     told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
     assert told["sums"]["differing"] == 0 < told["sums"]["compared"]
 

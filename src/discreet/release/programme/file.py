@@ -434,7 +434,7 @@ class Programme(ProgrammeFile):
         def kind(name: str) -> tuple[Any, ...]:
             entry = self.tables[name]
             figures = [(figure.kind, figure.of, figure.where) for figure in entry.figures.values()]
-            return self.source_of(name).name, entry.weight, entry.where, entry.round_to, figures
+            return self.places[name], entry.weight, entry.where, entry.round_to, figures
 
         own = self.method(table)
         if not self.tables[table].additive or "additive" not in own.table_keys:

@@ -30,6 +30,7 @@ from discreet.protection.protocol import (
     ReleaseContext,
     ReleasedOutcome,
 )
+from discreet.protection.registry import clash
 from discreet.release.inputs import Inputs
 from discreet.release.packages.parameters import check_succession
 from discreet.release.programme.file import UNIVERSE, Programme
@@ -390,6 +391,20 @@ class _Release:
             tables = {name: self.shelf.table(name) for name in programme.protected[method.name]
                       if programme.additive_with(name)}  # fmt: skip
             self.later += averaged_away(self.inputs, method, tables)
+            for group in dict.fromkeys(map(programme.additive_with, tables)):
+                told = {(programme.places[name], value) for name in group
+                        for value in programme.tells(name)}  # fmt: skip
+                others = [
+                    name
+                    for name in programme.protected[method.name]
+                    if name not in group
+                    and told & {(programme.places[name], value) for value in programme.tells(name)}
+                ]
+                if others:
+                    self.later.append(
+                        f"{', '.join(group)}: cells in common with {', '.join(others)} can have "
+                        "other values there; use additive = true and the same filter in all"
+                    )
         if programme.document.attacks is None:
             return
         self.tell("attacks")
@@ -582,7 +597,13 @@ class _Release:
 
             table = thinned_flows(table, **entry.flows.model_dump())
         if name in self.shelf.names() and self.shelf.files(name):
+            then = self.shelf.extras(name).get("about", {}).get("protect", method.name)
             changed = method.changed(name, partial(self.shelf.table, name), table)
+            if then != method.name:
+                changed = (
+                    f"{name} had protect = {then!r} in the previous run; if that run was "
+                    f"published: {clash(then, method.name)[0]}"
+                )
             self.later += [changed] if changed else []
         # Nothing confidential is remembered, or it is sealed.
         extras: dict[str, Any] = {"decisions": parts}

@@ -186,6 +186,11 @@ def test_another_pattern_than_before_is_pointed_out(hidden_copy: Path) -> None:
     write(hidden_copy, "first.toml", FIRST + marks + 'status = "unsafe"\n')
     summary = protect(hidden_copy / "first.toml", hidden_copy / "first")
     assert any("branches has another suppression pattern" in text for text in summary.warnings)
+    rounded = 'protect = "rounding"\n[protection.rounding]\nbase = 3\nmethod = "conventional"\n'
+    assert FIRST.endswith('value = "count"\n')
+    write(hidden_copy, "first.toml", FIRST.removesuffix('value = "count"\n') + rounded)
+    summary = protect(hidden_copy / "first.toml", hidden_copy / "first")
+    assert any("firms had protect = 'suppress' in the previous" in t for t in summary.warnings)
 
 
 def test_the_internal_report_is_made_when_it_is_missing(hidden_copy: Path) -> None:
