@@ -383,6 +383,17 @@ def test_programmes_that_cannot_be(
     assert not (tmp_path / "release").exists()
 
 
+def test_a_column_of_ones_tells_counts(edited: Callable[..., Path], tmp_path: Path) -> None:
+    firms(90).with_columns(one=pl.lit(1)).write_parquet(tmp_path / "firms.parquet")
+    counts = '[tables.counts]\nby = ["branch"]\nprotect = "rounding"\n'
+    rounding = '[protection.rounding]\nbase = 3\nmethod = "conventional"'
+    path = edited(
+        ('"branch"]\nvalue = ["sales", "staff"]', f'"branch"]\nvalue = "one"\n{counts}{rounding}')
+    )
+    with pytest.raises(ProgrammeError, match="one = count: additive values would be published"):
+        protect(path, tmp_path / "release")
+
+
 def test_the_command(edited: Callable[..., Path], tmp_path: Path) -> None:
     edited()
     words = ["unit-noise", "firms.parquet", "--by", "branch", "--value", "sales", "--unit", "firm"]

@@ -548,14 +548,15 @@ def _merged(inputs: Inputs, source: str, name: str, records: Any, merged: str) -
 def with_found_relations(
     programme: Programme, records: Mapping[str, Any], earlier: Sequence[EarlierTable]
 ) -> Programme:
-    """The programme with what adds up in its records, where cells are hidden."""
+    """The programme with what adds up in its records, where cells are hidden or methods differ."""
     from discreet.tabulation import column_relations
 
     places = programme.places
     found: dict[tuple[str, str], tuple[ValueRelation, ...]] = {}
     for place in dict.fromkeys(places.values()):
         own = [name for name in programme.tables if places[name] == place]
-        if not any(programme.method(name).auditable for name in own):
+        methods = {programme.method(name).name: programme.method(name) for name in own}
+        if len(methods) < 2 and not any(method.auditable for method in methods.values()):
             continue
         source = programme.source_of(own[0]).name
         filters = dict.fromkeys(programme.tables[name].where or "" for name in own)
