@@ -262,7 +262,7 @@ of_sex = { kind = "share", part = "people", over = ["sex"] }
 def test_key_figures_are_made_of_rounded_counts(
     programme: Path, tmp_path: Path, method: str
 ) -> None:
-    text = PROGRAMME.replace("base = 5", f'base = 3\nmethod = "{method}"') + SHARES
+    text = PROGRAMME.replace("base = 5", f'base = 5\nmethod = "{method}"') + SHARES
     programme.write_text(text, encoding="utf-8")
     out = tmp_path / "release"
     protect(programme, out, internal=tmp_path / "internal")
