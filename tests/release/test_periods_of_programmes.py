@@ -168,6 +168,21 @@ def test_a_revision_with_other_keys_is_refused(folder: Path) -> None:
     assert not (folder / "revised").exists()
 
 
+def test_a_revision_is_suppressed_together_with_what_it_revises(folder: Path) -> None:
+    """Two patterns of nearly the same records open each other."""
+    corrected(folder, 60)
+    hiding = (
+        '[rules.few]\nminimum_frequency = 30\n[defaults]\nprotect = "suppress"\nrules = "few"\n'
+    )
+    path, together = folder / "2022.toml", '[suppression]\nearlier = ["release-first"]\n'
+    text = PROGRAMME.format(year="2022", option="same", more=REVISION)
+    for more, message in {"": "opens suppressed cells", together: "published with noise"}.items():
+        path.write_text(text.replace("[defaults]\n", f"{more}{hiding}"))
+        path.chmod(0o600)
+        with pytest.raises(DiscreetError, match=message):
+            dc.protect(path, folder / "revised")
+
+
 def test_attacks_on_all_periods_have_limits(folder: Path) -> None:
     made(folder, "2021")
     earlier = 'earlier = ["release-2021"]\n'

@@ -24,7 +24,7 @@ from discreet.microdata import (
 )
 from discreet.protection.problems import Opener, not_yet_known, present
 from discreet.protection.protocol import COUNT, Place
-from discreet.protection.registry import protections
+from discreet.protection.registry import protection, protections
 from discreet.record_batches import collected
 from discreet.release.inputs import Inputs, beside_programme
 from discreet.release.packages.programme_parameters import (
@@ -593,10 +593,9 @@ def check_period_keys(programme: Programme, columns: Iterable[str]) -> Iterator[
 
     there = since_column(column) in set(columns)
     if there != (period.keys != "same"):
-        which = "says" if there else "does not say"
         message = (
-            f"the keys do not have the option {period.keys!r}: the column {which} of the "
-            "first period is missing"
+            f"the keys do not have the option {period.keys!r}: their first period, column "
+            f"{since_column(column)!r}, is missing"
         )
         if there:
             message = f"the keys are not permanent: {since_column(column)} holds their first period"
@@ -620,6 +619,14 @@ def check_earlier_periods(opener: Opener[Programme]) -> None:
             names.add(about.get("period"))
             for problem in _wrong(period, about):
                 opener.problems.append(programme.problem(path, *problem))
+        used = [*programme.methods, *(protection(item["protect"]) for item in statements)]
+        hidden = any(one.auditable and not one.attacked for one in used)  # beside true values
+        again = any(item.get("period") == period.name for item in statements)
+        together = {programme.file(other).resolve() for other in programme.suppression.earlier}
+        if period.revision and again and hidden and folder.resolve() not in together:
+            message = "what this release suppresses or shows opens suppressed cells of its revision"
+            hint = "add it to [suppression] earlier, with the largest change: earlier_change = 0.1"
+            opener.problems.append(programme.problem(path, message, hint))
     if period.revision and period.earlier and period.name not in names:
         message = f"no earlier release of {period.name!r} to revise"
         opener.problems.append(programme.problem(("period", "revision"), message))
