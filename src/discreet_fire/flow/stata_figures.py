@@ -172,6 +172,7 @@ def _through_lists(
 
 
 _MOST_ROUNDS = 40
+_ONE_FOR_ALL = Held(DOUBT, "one figure for all, which may be that of one record")
 #: What matrices hold that a second word of `matrix` makes of records, by its first letters.
 _SUMS = Held(DOUBT, "sums over records whose number was not checked")
 _OF_RECORDS = {
@@ -187,7 +188,9 @@ _AROUND = ("capture", "quietly", "noisily")
 _COEFFICIENTS = commands_with("words", "coefficients")
 _CONTROL = commands_with("control")
 #: Commands that only give figures to names, which are followed.
-_FOLLOWED = commands_with("gives") - commands_with("gives", "variable", "columns", "collapsed")
+_FOLLOWED = commands_with("gives") - commands_with(
+    "gives", "variable", "columns", "collapsed", "filled"
+)
 #: Commands that take expressions.
 _EXPRESSIONS = commands_with("gives", "variable", "scalar", "macro") | commands_with(
     "log", "results"
@@ -419,22 +422,37 @@ class FigureFlow:
             if FORM.one_of_many.match(right):
                 taint = Held(DOUBT, "the smallest or largest values of groups")
                 self._note_variable(part, words[-1], taint)
-            elif FORM.overall.match(right) and not (
-                part.by_groups() or FORM.by_option.search(right.partition(",")[2])
-            ):
-                taint = Held(DOUBT, "one figure for all, which may be that of one record")
-                self._note_variable(part, words[-1], taint)
+            elif FORM.overall.match(right) and not self._grouped(part, right.partition(",")[2]):
+                self._note_variable(part, words[-1], _ONE_FOR_ALL)
             return
         if condition is not None and part.name == "replace":
             carried = FORM.carried.fullmatch(part.outside)
-            if carried is not None and not part.by_groups():
+            if carried is not None and not self._grouped(part):
                 self._note_variable(part, carried[1], Held(DOUBT, "the value of one record"))
             return  # the other values stay, and are many
         right = right[: condition.start()] if condition else right
+        if words and FORM.running.search(right) and not self._grouped(part):
+            self._note_variable(part, words[-1], _ONE_FOR_ALL)
         if part.name == "generate":  # `replace x = x[_n-1]` hands the first value to all
             right = FORM.shift.sub("", right)
         if equals and words and not self._unknown_words(re.sub(r"\b[rse]\(\w+\)", "0", right)):
             self._note_variable(part, words[-1], self._held(right, ""))
+
+    def _grouped(self, part: StatementParts, options: str = "") -> bool:
+        """Whether groups of records are told apart, by a prefix or an option."""
+        by = FORM.by_option.search(options)
+        return not (part.by_words() | set(by[1].split() if by else ())) <= self.constants
+
+    def _give_filled(self, part: StatementParts) -> None:
+        """Gaps filled with values of other records, or all values beyond a cut."""
+        listed_names, _, options = part.outside.partition(",")
+        cuts = part.name == "winsor2"
+        if not FORM.unusual_cuts.search(options) if cuts else self._grouped(part, options):
+            return
+        made, end = FORM.generated.search(options), FORM.suffix.search(options)
+        words = (made[1] if made else FORM.condition.sub(" ", listed_names)).split()
+        for name in (*words, *(f"{word}{end[1] if end else '_w'}" for word in words if cuts)):
+            self._note_variable(part, name, Held(DOUBT, "the value of one record"))
 
     def _note_variable(self, part: StatementParts, name: str, held: Held) -> None:
         """Note a variable; it holds the figure from here on, in loops and programs anywhere."""
@@ -445,7 +463,13 @@ class FigureFlow:
 
     def _give_collapsed(self, part: StatementParts) -> None:
         taint = Held(DOUBT, "the smallest or largest values of groups")
-        for statistic, targets in FORM.extremes.findall(part.outside):
+        found = FORM.extremes.findall(part.outside)
+        if part.name == "asrol":
+            plain, _, options = part.outside.partition(",")
+            made = FORM.generated.search(options)
+            names = f"{plain} {made[1] if made else ''}"
+            found = [(one, names) for one in re.findall(r"\b(max|min|first|last)\b", options)]
+        for statistic, targets in found:
             for word in re.findall(r"(\w+)(?:\s*=\s*\w+)?", targets.partition(",")[0]):
                 for name in (word, f"{word}_{statistic}", f"{statistic}_{word}"):
                     self._note_variable(part, name, taint)
@@ -608,7 +632,7 @@ class FigureFlow:
     def _of_groups(self, part: StatementParts) -> bool:
         """Whether the records that are named are first or last ones of groups."""
         by = part.by_words()
-        if not by or by <= self.constants:
+        if not by or by <= self.constants or FORM.of_frame.search(part.outside):
             return False
         places = FORM.places.findall(part.outside)
         return all(FORM.of_group.fullmatch(place) for place in places)
@@ -747,7 +771,7 @@ def described_originals(following: FigureFlow) -> frozenset[int]:
     return frozenset(found)
 
 
-_JOINING = ("merge", "fmerge", "mmerge", "joinby", "cross", "stack")
+_JOINING = ("merge", "fmerge", "mmerge", "joinby", "rangejoin", "cross", "stack")
 
 
 def copies_of_chosen(following: FigureFlow) -> frozenset[int]:

@@ -217,6 +217,8 @@ class Taints:
             yield self.results.get((kind or "r", name), CLEAN)
         if FORM.old_result.search(code):
             yield Held(BAD, "a stored result")
+        if FORM.of_frame.search(code):
+            yield Held(RECORD, "the value of one record")
         for name, inside in FORM.subscript.findall(code):
             if FORM.estimates.match(name):
                 yield self.results.get(("e", "b"), CLEAN)

@@ -3480,3 +3480,55 @@ acro init
 acro custom_output values.txt "readme"
 * ---- review 1: a value in a comment on an output of ACRO
 acro add_comments output_0 "`=wage[17]'"
+* ---- review 3: one value, carried to all that miss it
+generate p = wage if id == 17
+replace p = p[_n-1] if missing(p)
+summarize p
+* ---- review 4: one value, carried within a group of all
+generate one = 1
+generate p = wage if id == 17
+bysort one (p): replace p = p[_n-1] if p >= .
+summarize p
+* ---- review 2: one value in a running sum
+generate s = sum(wage * (id == 17))
+summarize s, detail
+* ---- review 4: one value in a running sum of a variable
+generate p = cond(id == 17, wage, 0)
+generate s = 0
+replace s = sum(p)
+tabstat s, statistics(median)
+* ---- review 3: the total of one record within a group of all
+generate one = 1
+egen s = total(wage * (id == 17)), by(one)
+summarize s
+* ---- review 2: the largest value in all gaps
+fillmissing wage, with(max)
+summarize wage
+* ---- review 3: one value carried forward by a user command
+generate p = wage if id == 17
+carryforward p, generate(q)
+summarize q
+* ---- review 2: all values cut to the largest
+winsor2 wage, cuts(100 100)
+summarize wage_w
+* ---- review 2: all values cut to the smallest, with a suffix
+winsor2 wage, suffix(_low) cuts(0 0)
+summarize wage_low
+* ---- review 2: largest values of a window
+asrol wage, stat(max) generate(top)
+summarize top
+* ---- review 2: largest values among other statistics of a window
+asrol wage, stat(mean max)
+summarize max_wage
+* ---- review 1: a record of a frame by its number
+generate w = _frval(persons, wage, 17)
+* ---- review 3: the margin of one record
+generate one = id == 17
+regress wage age
+margins, subpop(one)
+* ---- review 5: one record, joined by a range
+preserve
+keep if id == 17
+save x
+restore
+rangejoin age 0 100 using x

@@ -42,7 +42,7 @@ def test_no_trap_passes() -> None:
         < min(RANKS[verdict], RANKS["review"])
     ]  # fmt: skip
     assert passed == []
-    assert len(found) >= 904
+    assert len(found) >= 918
 
 
 def test_names_and_programs_of_traps_come_once() -> None:
