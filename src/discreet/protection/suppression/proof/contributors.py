@@ -212,11 +212,11 @@ class InsiderProofs(Confidential):
     def prove_by_hidden(self) -> list[OpenAim]:
         """Prove what moves of hidden cells near by prove; gives what is open then."""
         step = np.where(self.draft.hidden, 1.0, np.inf)
-        return self.prove(self.aims, step, self.hidden_price, _LARGEST, size=_FIRST, hides=False)
+        return self.prove(self.aims, step, self.hidden_price, _LARGEST, size=_FIRST)
 
     def prove(
         self, chosen: Iterable[ProofAim], step: FloatArray, price: FloatArray,
-        largest: int | None = None, *, size: int = _LARGEST, hides: bool = True,
+        largest: int | None = None, *, size: int = _LARGEST,
     ) -> list[OpenAim]:  # fmt: skip
         """Prove aims by moves of any cells, which are hidden then; gives what nothing can prove.
 
@@ -230,7 +230,7 @@ class InsiderProofs(Confidential):
                 return False
             number = len(self.proofs)
             self.take(*flow)
-            for proof in self.proofs[number:] if hides else ():
+            for proof in self.proofs[number:]:
                 step[proof.cells] = np.minimum(step[proof.cells], _HIDDEN_STEP)
                 price[proof.cells] = self.hidden_price[proof.cells]
             return True
