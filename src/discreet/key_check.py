@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RecordKeyError
 from discreet.keygrid import CENSUS_GRID, KeyGrid, grid_keys
 
@@ -168,10 +168,11 @@ def check_keys(
     faults = _faults(keys // step, points)
     if not faults and low is not None and _repeats(low // step, int(lowest(grid)) // step):
         faults = ("repeats",)
-    orders = {} if faults or by is None else by
-    follows = tuple(name for name, at in orders.items() if _ordered(keys[at] // step, points))
-    if follows:
-        faults = ("variable",)
+    follows: tuple[str, ...] = ()
+    if by and not faults:
+        ordered = _ordered(np.stack([keys.take(at) for at in by.values()]) // step, points)
+        follows = tuple(name for name, is_so in zip(by, ordered, strict=True) if is_so)
+        faults = ("variable",) if follows else ()
     fits = _fitting_grid(keys, grid) if "uneven" in faults else None
     return KeyCheck(grid, len(keys), points, faults, fits, allowed, follows)
 
@@ -233,9 +234,10 @@ def _in_order(column: pl.Series) -> IntArray:
 def _faults(keys: IntArray, size: int) -> tuple[str, ...]:
     """What independent, uniform keys would not do."""
     steps = _steps(keys, size)
-    uneven, ordered = _uneven(keys, size), _ordered(keys, size)
+    uneven, ordered = bool(_uneven(keys[None], size)[0]), bool(_ordered(keys[None], size)[0])
     if uneven and ordered and len(keys) >= LEAST * _RUN:
-        uneven = _uneven(keys[::_RUN], size)  # runs of sorted keys are uneven, their starts not
+        # Runs of sorted keys are uneven, their starts not.
+        uneven = bool(_uneven(keys[None, ::_RUN], size)[0])
     again = _repeats(keys, size)
     found = {
         "uneven": uneven,
@@ -248,13 +250,16 @@ def _faults(keys: IntArray, size: int) -> tuple[str, ...]:
 
 def _steps(keys: IntArray, size: int) -> IntArray:
     """From each key to the next, on the circle of the grid: independent, if the keys are."""
-    steps = np.diff(keys)
+    steps = np.diff(keys, axis=-1)
     return steps + (steps < 0) * np.int64(size)
 
 
-def _ordered(keys: IntArray, size: int) -> bool:
-    """Whether neighbours are too near each other, or some stretch of the keys is uneven."""
-    return _uneven(_steps(keys, size), size) or _uneven(keys, size, stretches=_STRETCHES)
+def _ordered(orders: IntArray, size: int) -> BoolArray:
+    """Whether neighbours are too near each other, or some stretch of the keys is uneven.
+
+    One row of keys for each order; one answer for each.
+    """
+    return _uneven(_steps(orders, size), size) | _uneven(orders, size, stretches=_STRETCHES)
 
 
 def _all_different(keys: IntArray, points: int) -> bool:
@@ -273,23 +278,25 @@ def _shares(size: int, bins: int) -> FloatArray:
     return np.concatenate(shares)
 
 
-def _uneven(keys: IntArray, size: int, stretches: int = 1) -> bool:
-    """Whether halves, quarters … of the grid hold too many or too few keys."""
-    length = len(keys) // stretches
+def _uneven(rows: IntArray, size: int, stretches: int = 1) -> BoolArray:
+    """Per row, whether halves, quarters … of the grid hold too many or too few keys."""
+    length = rows.shape[1] // stretches
     if length < LEAST:
-        return False
+        return np.zeros(len(rows), dtype=np.bool_)
     bins = 1 << (min(_BINS if stretches == 1 else _STRETCHES, size).bit_length() - 1)
-    places = keys[: length * stretches] * bins // size
-    if stretches > 1:
-        places = places + np.repeat(np.arange(stretches, dtype=np.int64) * bins, length)
-    held = [np.bincount(places, minlength=bins * stretches).reshape(stretches, bins)]
+    keys = rows[:, : length * stretches].reshape(-1, length)
+    places = keys * bins // size + np.arange(len(keys), dtype=np.int64)[:, None] * bins
+    held = [np.bincount(places.ravel(), minlength=bins * len(keys)).reshape(-1, bins)]
     while held[-1].shape[1] > 2:
         held.append(held[-1][:, ::2] + held[-1][:, 1::2])
     counts, shares = np.concatenate(held, axis=1), _shares(size, bins)
-    least = math.log(LEVEL / (2 * counts.size))
+    least = math.log(LEVEL / (2 * stretches * len(shares)))
     # The bound is never below that by the squared deviation, which takes no logarithms.
-    far = (counts - length * shares) ** 2 > -least * length * shares * (1 - shares)
-    return bool(far.any()) and bool(_tail(counts, length, shares).min() < least)
+    far: BoolArray = (counts - length * shares) ** 2 > -least * length * shares * (1 - shares)
+    if far.any():
+        far = _tail(counts, length, shares) < least
+    uneven: BoolArray = np.logical_or.reduce(far.reshape(len(rows), -1), axis=1)
+    return uneven
 
 
 def _tail(held: IntArray, count: int, share: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ the last code stands for a missing value where there is one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -71,10 +71,10 @@ class CodedColumn:
 def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis, CodedColumn]:
     """Code the columns of all axes; texts are made categories, many side by side."""
     wanted = dict.fromkeys(axes)
-    plain = {axis.column for axis in wanted if axis.bounds is None and not axis.levels}
-    strings = [name for name in frame.columns if name in plain and frame[name].dtype == pl.String]
-    numbered = _numbered(frame.select(strings))
-    texts = {name: pl.Categories.random() for name in strings if name not in numbered}
+    plain = [axis.column for axis in wanted if axis.bounds is None and not axis.levels]
+    strings = [frame[name] for name in dict.fromkeys(plain) if frame.schema[name] == pl.String]
+    numbered = _numbered(strings)
+    texts = {own.name: pl.Categories.random() for own in strings if own.name not in numbered}
     coded = {name: pl.Categorical(private) for name, private in texts.items()}
     if frame.height < _SIDE_BY_SIDE:
         categories = {name: frame[name].cast(own) for name, own in coded.items()}
@@ -95,14 +95,14 @@ def code_columns(frame: pl.DataFrame, axes: Iterable[CubeAxis]) -> dict[CubeAxis
     return codings
 
 
-def _numbered(texts: pl.DataFrame) -> dict[str, CodedColumn]:
+def _numbered(texts: Sequence[pl.Series]) -> dict[str, CodedColumn]:
     """Many short texts numbered by a compiled loop, where that pays."""
-    slower = texts.width * texts.height * _SLOWER
-    if texts.height < _COMPILED_FROM or not texts.width or not loading_pays(slower):
+    count = sum(map(len, texts))
+    if count < _COMPILED_FROM * len(texts) or not count or not loading_pays(count * _SLOWER):
         return {}
     with ThreadPoolExecutor() as pool:
-        columns = zip(texts.columns, pool.map(_short_texts, texts), strict=True)
-        return {name: column for name, column in columns if column is not None}
+        columns = zip(texts, pool.map(_short_texts, texts), strict=True)
+        return {own.name: column for own, column in columns if column is not None}
 
 
 def _short_texts(series: pl.Series) -> CodedColumn | None:
