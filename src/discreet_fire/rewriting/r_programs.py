@@ -158,7 +158,21 @@ class ScriptProgram(ScriptNotes):
         if function.kind != "name" and function.value not in ("::", ":::"):
             self.visit(function)
         for item in inputs:
+            if self._hands_on(node, item):
+                message = f"{item.word} is handed on, and shows what it is given"
+                self.review(item, "handed-on", message)
             self.visit(item)
+
+    def _hands_on(self, call: Node, item: Node) -> bool:
+        """Whether a call with data is given a function that shows: ``map(print, df.x)``."""
+        plain = item.kind in ("name", "string") or item.is_part
+        if not plain or item.base.value in self.values or item.value == "__name__":
+            return False
+        rules = [rule for rule in self.rules(item) if rule.known]
+        shows = any(rule.role == "shows" or rule.action is Action.REFUSED for rule in rules)
+        function, *inputs = call.parts
+        inputs += [function.parts[0]] if function.is_part else []
+        return shows and not all(self.clean(one) for one in inputs if one is not item)
 
     # ------------------------------------------------------------ what is noted
 
@@ -187,6 +201,7 @@ class ScriptProgram(ScriptNotes):
 #: Without the variable R looks in the root folder, where no script can put a file of that name.
 _RUNTIME = 'source(file.path(Sys.getenv("DISCREET_R"), "discreet_safe.R"))'
 _HINT = "use summary, table, mean, sd, cor or quantile, which have safe forms"
+_APPLYING = ("lapply", "sapply", "vapply", "mapply", "apply", "tapply", "Map", "Reduce", "Filter")
 _PIPES = ("%>%", "%T>%", "%<>%", "%$%")
 
 
@@ -244,6 +259,10 @@ class _RProgram(ScriptProgram):
 
     def _is_unnamed(self, function: Node) -> bool:
         return function.kind not in ("name", "function")
+
+    def _hands_on(self, call: Node, item: Node) -> bool:
+        # Elsewhere the word may be that of a column.
+        return call.parts[0].word in _APPLYING and super()._hands_on(call, item)
 
     def _is_model(self, node: Node) -> bool:
         """Whether a name holds models of least squares or generalised linear models only."""
