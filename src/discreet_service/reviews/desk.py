@@ -231,8 +231,11 @@ def _safe_name(name: str) -> str:
             for one in parts
         )
     ):
-        hint = "use letters and digits, without links or parent folders"
-        raise _refused("the archive contains an invalid file name", hint=hint)
+        hint = (
+            f"use at most {_LONGEST_NAME} letters and digits, {_DEEPEST - 1} folders, "
+            "and no links or parent folders"
+        )
+        raise _refused("an invalid file name", hint=hint)
     return plain
 
 
@@ -391,8 +394,9 @@ class ReviewDesk:
         if data and data not in settings.data:
             message, hint = "data not found", f"data: {', '.join(settings.data)}"
             raise ServiceError(message, "invalid-input", "data", hint)
-        if replaces is not None:
-            self.own_one(principal, replaces)
+        if replaces is not None and not self.own_one(principal, replaces).state.replaceable:
+            message, hint = "only returned submissions can be replaced", "submit it as a new one"
+            raise ServiceError(message, "conflict", "replaces", hint)
         try:
             project = plain_text(project, "project")
         except OutputCheckError as error:

@@ -599,6 +599,10 @@ def test_what_was_sent_back_is_replaced(readers: Any, number: int) -> None:
     later = readers.service.reviews.own(Principal(name="rosa", kind="session", grants=()))[0]
     words = plain(readers.page(f"/reviews/{later.number}", "vera"))
     assert f"it replaces submission {number}, subject: leave out the ages" in words
+    # What waits is not replaced, and that is said before it runs.
+    early = send(readers, "rosa", "count\n", replaces=str(later.number))
+    assert early.status_code == 409
+    assert "only returned submissions can be replaced" in plain(early.text)
     # Of what others handed in nobody is told that there is any.
     foreign = send(readers, "ronja", "count\n", replaces=str(number))
     assert foreign.status_code == 404
