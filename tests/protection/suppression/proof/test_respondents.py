@@ -52,6 +52,7 @@ def test_one_owner_of_two_cells_knows_the_third(number: int) -> None:
     assert open_to(problem, problem.hidden, respondents, owner) == {"size=c"}
     done = find_pattern(problem, "fast", insiders=Insiders(owner=owner))
     assert done.secondaries == 1
+    assert done.bound == done.cost
     assert not open_to(problem, done.hidden, respondents, owner)
     for late in (False, True):  # what is not asked for any more is not proven
         draft = DraftPattern(problem.with_hidden(done.hidden))

@@ -85,6 +85,7 @@ def guarded_pattern(
         near = single_relation_bounds(problem, watch.over)
         if near is not None:
             near.watch(insider_aims(near.movable, proofs))
+            near.solve()
             near.near(_BRIDGE_ROUNDS, watch.over)
             bound = max(bound, near.bound)
     met = bound is not None and proofs.draft.spent <= bound
