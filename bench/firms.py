@@ -1,21 +1,27 @@
 """Random tables of firms: what each aim against contributors costs, and what it leaves open.
 
     python bench/firms.py [tables] [method] [seconds for each table of pytauargus]
+    python bench/firms.py closed [tables of each kind] [cells ...]
 
 Two to four variables, and 10, 40 or 70 per cent of the cells sensitive by the p% rule, in turn.
 Open cells are counted by linear programs written apart from the library (tests/helpers): for
 readers, and for each contributor who stands alone in suppressed cells. `pytauargus` protects the
 same records by its own rule; its methods know no contributors, so it stands beside `off`.
+
+`closed`: two-way tables of so many cells, flat and with groups of codes in one variable; how many
+`auto` brings to a gap below 1 % in 60 seconds of the processor.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +43,8 @@ SIZES = {2: (11, 16), 3: (8, 7, 3), 4: (5, 4, 3, 2)}
 RATES = {10: 16.0, 40: 5.0, 70: 1.8}
 #: Values of so many units more are nothing to the attacker's linear programs.
 SLACK = 1e-3
+#: Codes of a group in a layered table.
+_GROUP = 5
 CODES = "abcdefghijklmnopqrst"
 #: Methods on the problems of the other engine.
 OURS: tuple[Any, ...] = ("fast", "auto")
@@ -54,21 +62,41 @@ class Firms:
     @classmethod
     def drawn(cls, seed: int) -> Firms:
         """A random table; the same seed gives the same."""
-        sizes, rate = SIZES[2 + seed % 3], list(RATES.values())[seed // 3 % 3]
-        draw = np.random.default_rng([seed, 20])
+        rate = list(RATES.values())[seed // 3 % 3]
+        return cls.of(np.random.default_rng([seed, 20]), SIZES[2 + seed % 3], rate)
+
+    @classmethod
+    def two_way(cls, seed: int, cells: int, share: int, layered: bool) -> Firms:
+        """A table of two variables of about so many cells; layered: the codes of one in groups."""
+        inner = cells / 1.15 if layered else cells
+        side = round((inner / 1.5) ** 0.5) - 1
+        sizes = side, round(inner / (side + 1)) - 1
+        return cls.of(np.random.default_rng([seed, cells, share]), sizes, RATES[share], layered)
+
+    @classmethod
+    def of(
+        cls, draw: np.random.Generator, sizes: tuple[int, ...], rate: float, layered: bool = False
+    ) -> Firms:
+        """Firms over categories of so many codes, few of them in the last ones."""
         weight = np.ones(1)
         for size in sizes:
             weight = np.multiply.outer(weight, 1.0 / np.arange(1, size + 1) ** 0.5)
         number = draw.poisson(rate * weight.size * weight.ravel() / weight.sum())
         places = np.unravel_index(np.repeat(np.arange(weight.size), number), sizes)
         names = [f"V{at}" for at in range(len(sizes))]
+        codes = CODES if max(sizes) <= len(CODES) else [f"{code:02d}" for code in range(max(sizes))]
+        by: list[Any] = list(names)
+        if layered:
+            groups = {code: f"G{at // _GROUP}" for at, code in enumerate(codes[: sizes[-1]])}
+            parents = dict.fromkeys(groups.values()) | groups
+            by[-1] = dc.Classification.from_parents(names[-1], parents)
         columns = {
-            name: [CODES[code] for code in place.tolist()]
+            name: [codes[code] for code in place.tolist()]
             for name, place in zip(names, places, strict=True)
         }
         sales = np.maximum(1, draw.lognormal(5.0, 2.0, places[0].size)).astype(np.int64)
         frame = pl.DataFrame({**columns, "sales": sales})
-        table = dc.tabulate(frame, by=names, values=["sales"], contributions=2)
+        table = dc.tabulate(frame, by=by, values=["sales"], contributions=2)
         return cls(frame, names, table, dc.primary(table, [rules.PPercent(10)], value="sales"))
 
     def protected(self, method: Any, aim: Any) -> Suppression:
@@ -240,8 +268,54 @@ def summary(lines: list[dict[str, Any]]) -> list[str]:
     return told
 
 
+#: What counts as closed, and the seconds of the processor for it.
+_CLOSED, _SECONDS = 0.01, 60.0
+
+
+def closing(firms: Firms, aim: str) -> dict[str, Any]:
+    """The gap at the end, and when it came below 1 % or the work ended."""
+    began, near = time.process_time(), []
+
+    def tell(line: str) -> None:
+        figures = re.match(r"best ([\d,]+), bound ([\d,]+)", line)
+        if figures:
+            best, bound = (int(figure.replace(",", "")) for figure in figures.groups())
+            near.extend([time.process_time() - began] * (best <= (1 + _CLOSED) * bound))
+
+    source = (firms.table, firms.primary)
+    pattern = Suppression.of(source, method="auto", insiders=aim, progress=tell).pattern
+    spent = time.process_time() - began
+    gap = pattern.cost / max(pattern.bound, 1) - 1 if pattern.cost else 0.0
+    in_time = gap < _CLOSED and min(*near, spent, spent) <= _SECONDS
+    return {"cost": pattern.cost, "bound": pattern.bound, "gap": gap, "cpu": spent, "in": in_time}
+
+
+def closed(number: int, sizes: list[int]) -> None:
+    """One line of JSON per two-way table, and a line of a table per size and kind."""
+    told = ["| cells | kind | aim | closed | gap: median, largest | CPU s: median, most |"]
+    told.append("|---:|---|---|---:|---:|---:|")
+    for cells, layered, aim in product(sizes, (False, True), ("off", "levels")):
+        lines = []
+        for share, seed in product(RATES, range(number)):
+            line = closing(Firms.two_way(seed, cells, share, layered), aim)
+            kind = {"cells": cells, "layered": layered, "aim": aim, "share": share, "seed": seed}
+            print(json.dumps({**kind, **line}), flush=True)
+            lines.append(line)
+        gap, cpu = (sorted(line[key] for line in lines) for key in ("gap", "cpu"))
+        middle, done = len(lines) // 2, sum(line["in"] for line in lines)
+        told.append(
+            f"| {cells:,} | {'layered' if layered else 'flat'} | {aim} | {done} of {len(lines)} | "
+            f"{gap[middle]:.1%}, {gap[-1]:.1%} | {cpu[middle]:.0f}, {cpu[-1]:.0f} |"
+        )
+    print("\n".join(told))
+
+
 def main() -> None:
     """One line of JSON per table, and sums by number of variables and share."""
+    if sys.argv[1:2] == ["closed"]:
+        number, *sizes = [*map(int, sys.argv[2:])] or [2]
+        closed(number, sizes or [200, 500, 1_000, 2_000])
+        return
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     method = sys.argv[2] if len(sys.argv) > 2 else "fast"
     seconds = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
