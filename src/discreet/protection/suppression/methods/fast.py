@@ -144,10 +144,10 @@ def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
     step[cell] = np.inf
     saved, first = float(draft.cost[cell]), len(draft.proofs)
     proofs: list[Proof] = []
-    waiting = dict.fromkeys(tasks, -1)
+    proven: dict[int, int] = {}
     extra = np.zeros(0, dtype=np.int64)
     for task in sorted(tasks, key=lambda task: (-draft.target[task], task)):
-        if waiting[task] >= 0:
+        if task in proven:
             continue
         flow = flow_for_task(draft, task, step, price, largest=_LARGEST)
         if flow is None:
@@ -161,14 +161,13 @@ def _replaced(draft: DraftPattern, users: ProofUsers, cell: int) -> bool:
         if extra.size and saved <= 0:
             return False
         price[new] = 0.0
-        for done in draft.tasks_done(cells, moved).tolist():
-            if waiting.get(done, 0) < 0:
-                waiting[done] = first + len(proofs)
+        done = {*tasks}.intersection(draft.tasks_done(cells, moved).tolist())
+        proven |= dict.fromkeys(done - proven.keys(), first + len(proofs))
         proofs.append(Proof(cells=cells, moved=moved))
     # The new proofs stand in for the old ones; what nobody needs now is published.
     draft.proofs += proofs
     draft.hidden[extra] = True
-    for task, proof in waiting.items():
+    for task, proof in proven.items():
         users.leave(task, int(draft.proven[task]))
         users.enter(task, proof)
         draft.proven[task] = proof
