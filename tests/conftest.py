@@ -1,7 +1,5 @@
 """Fixtures shared by all tests."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import os

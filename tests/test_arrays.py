@@ -1,7 +1,5 @@
 """Numbers of cells: one for each, in order, found again, and never wrapped round."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Errors carry no value, secrets no pickle: not in locals, notes, causes or contexts."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Files appear whole or not at all; files of secrets are for their owner only."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -1,7 +1,5 @@
 """Loops as they stand and compiled give the same bits; small tables load no compiled code."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

@@ -5,8 +5,6 @@ found from 60 records on, keys in nine tenths of it from 1,000; one key in a hun
 from 1,000 records; a pool of keys used twice from 20,000 records. False alarms: below 10^-9.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

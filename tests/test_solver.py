@@ -1,7 +1,5 @@
 """The solver: what it finds, and that it prints nothing, not even its banner."""
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 import pytest

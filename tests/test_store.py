@@ -1,7 +1,5 @@
 """Stores: the same tables as from the records, whole versions, nothing that was changed."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

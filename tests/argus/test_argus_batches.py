@@ -1,7 +1,5 @@
 """Batch files become plans; nothing runs, nothing is left out in silence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

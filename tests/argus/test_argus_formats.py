@@ -1,7 +1,5 @@
 """Files of the τ-ARGUS family: metadata, records, cells, marks of single cells."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

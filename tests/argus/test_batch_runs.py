@@ -1,7 +1,5 @@
 """Batches of offices, carried out: records or cells in, protected tables out."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

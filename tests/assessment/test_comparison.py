@@ -1,7 +1,5 @@
 """Two perturbation tables side by side."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle

@@ -1,7 +1,5 @@
 """The budget of noise equals that of its definition; mechanisms have the budget they are given."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Quality before drawing and after: the same figures, where every key is drawn once."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

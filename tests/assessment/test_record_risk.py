@@ -1,7 +1,5 @@
 """Risk of records: worked examples, exact integrals, properties, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal, localcontext

@@ -1,7 +1,5 @@
 """Revisions of a published period: what differs from the first figures, and by whom."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Disclosure risk against an attacker played out: every case tried, and drawn at random."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

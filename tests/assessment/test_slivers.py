@@ -1,7 +1,5 @@
 """Slivers between geographies: all of them, held against a search of every union there is."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

@@ -6,8 +6,6 @@ published rent r'. Where both noises come from the same key, a' / a − 1 is, up
 the two columns, the relative error of r'. Found is a rent within 1 % of the true one.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A careless colleague calls everything with as few words as possible; an attacker reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path

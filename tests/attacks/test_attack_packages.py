@@ -5,8 +5,6 @@ to the folder can put an older one there. Before, a programme took any package t
 opened: one of another statistic, an older version, one that nobody signed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

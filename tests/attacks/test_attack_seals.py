@@ -5,8 +5,6 @@ left a folder that held together: the next run took the edited file for its own,
 could tell.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -9,8 +9,6 @@ are not negative, and zeros stay zero. A cell is determined if one value is left
 standard error is 0.00013: twice the predicted share would be noticed at seven of these.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """An attacker looks at which codes are listed to tell original zeros from changed ones."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """What constructors of classifications are given by mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Squares of the European grid: codes, nesting, and places on the globe."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """From a file of records to a method, its price, and commands that run on that file."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shlex

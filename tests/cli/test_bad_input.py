@@ -1,7 +1,5 @@
 """Wrong input at the command line: exit code 2, a message that helps, and nothing written."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """The program as a user meets it: help, output, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

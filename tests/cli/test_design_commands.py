@@ -1,7 +1,5 @@
 """``discreet ptable design`` and ``discreet ptable compare`` as a user meets them."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programmes that grow by commands, from invented records without a line of Python."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

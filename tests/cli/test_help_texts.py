@@ -1,7 +1,5 @@
 """Every help text of every command stands on the screen as it stands in the source."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from typing import Any

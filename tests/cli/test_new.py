@@ -1,7 +1,5 @@
 """From a file of records to a first programme that runs as it is."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

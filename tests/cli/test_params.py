@@ -1,7 +1,5 @@
 """Packages of parameters from the command line: made, shown, verified, refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

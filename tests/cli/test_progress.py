@@ -1,7 +1,5 @@
 """Progress bars: on a terminal only, and never in the way of output."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """One line from records to a protected table, and the programme that does the same."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A newcomer with the files of an office: one command, one protected workbook."""
 
-from __future__ import annotations
-
 import datetime
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Commands that need the solver print nothing of its own, on neither output of their process."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`discreet suppress` and `discreet audit`, as offices use them."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

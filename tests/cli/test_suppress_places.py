@@ -1,7 +1,5 @@
 """`discreet suppress` and `audit`: pictures, places, and options that fit no file."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`discreet suppress` straight from records: rules in words, a table to publish out."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """All products of a census office from one programme: a figure is the same wherever it stands."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -5,8 +5,6 @@ any order, partitioning and number of threads: over a million comparisons of
 published values, no difference.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import duckdb

@@ -4,8 +4,6 @@ Dwellings with tied rents, negative values, weights that are no whole numbers, a
 ones. Drawn noise is pinned: a figure once published must come out again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

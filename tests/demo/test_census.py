@@ -1,7 +1,5 @@
 """The synthetic census: units link up, attributes fit, small numbers abound."""
 
-from __future__ import annotations
-
 import hashlib
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The synthetic census as Parquet files: chunks and threads leave no trace."""
 
-from __future__ import annotations
-
 import polars as pl
 import pyarrow.parquet as pq
 import pytest

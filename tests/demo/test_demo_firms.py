@@ -1,7 +1,5 @@
 """The firms of the demonstration: what they are like, and what is hidden of them."""
 
-from __future__ import annotations
-
 import stat
 import tomllib
 

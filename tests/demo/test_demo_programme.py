@@ -1,7 +1,5 @@
 """The demonstration's programme: its files, and what becomes of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Draws: exact shares, and bits that depend on seed and block only."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The fictional country: levels, codes, sizes, land."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

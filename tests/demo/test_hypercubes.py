@@ -1,7 +1,5 @@
 """Hypercubes from a structure message: drafted, made, sent, and read by an independent reader."""
 
-from __future__ import annotations
-
 import tomllib
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The sign of a balance with a figure that is printed as zero: docs/methods/key-figures.md."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from discreet import PerturbationTable, Table

@@ -9,8 +9,6 @@ share, whose whole hardly matters; a factor left out, or a change measured again
 level, by far more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

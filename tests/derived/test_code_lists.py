@@ -1,7 +1,5 @@
 """Tables with different filters: code lists found in the data are joined."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Origin–destination tables: flows of few are hidden or merged, totals and inner flows stay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

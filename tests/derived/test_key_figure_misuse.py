@@ -1,7 +1,5 @@
 """Key figures that cannot be: every mistake is named, before anything is computed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

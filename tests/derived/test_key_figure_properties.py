@@ -1,7 +1,5 @@
 """What holds for key figures of any table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

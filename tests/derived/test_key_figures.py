@@ -1,7 +1,5 @@
 """Key figures are computed from protected figures, and stay plausible."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

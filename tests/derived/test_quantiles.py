@@ -1,7 +1,5 @@
 """Quantiles: functions of protected counts, withheld where few stand behind them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

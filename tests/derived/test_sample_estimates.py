@@ -1,7 +1,5 @@
 """Estimates from samples: formulas, classes, what is withheld."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

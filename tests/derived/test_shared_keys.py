@@ -5,8 +5,6 @@ of both is drawn by it 40,000 times; the error that `derive` expects must be tha
 figure under these draws, within 3 %, as for independent noise in test_brackets.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ The attacker knows the records' columns: a linear program over all combinations 
 held to everything that is printed. A sensitive cell is open if it can have one value only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The ledger: universes that differ by a few units are always found, and unions of tables, too."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The attacker knows that a household of size 3 has three persons. His unknowns ar
 households by area and exact size; whatever is printed of persons or households is a sum of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

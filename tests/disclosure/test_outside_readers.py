@@ -3,8 +3,6 @@
 `bench/disclosure.py` repeats this with other seeds and many more systems.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Rows across tables against the truth: the rank of cells as sets of records, worked out apart."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

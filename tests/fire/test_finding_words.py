@@ -1,7 +1,5 @@
 """Findings in German: what programs are told is known, and what can be read twice stays English."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

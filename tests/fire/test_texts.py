@@ -1,7 +1,5 @@
 """Texts of programs and logs: encodings, line ends, files that are no text."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small browser for applications: keeps cookies, sends what browsers send, follows nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from html.parser import HTMLParser

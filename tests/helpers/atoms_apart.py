@@ -5,8 +5,6 @@ cell as a sum of combinations; a cell without records is a sum of none. Areas li
 Nothing here is shared with `discreet.disclosure` or `discreet.protection`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Nothing of discreet's attacks is used. A cell is a set of combinations of the fi
 sets count once, figures without noise are substituted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce

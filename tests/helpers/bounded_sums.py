@@ -4,8 +4,6 @@ In: unknowns between bounds, and what is known of sums of them. Out: the largest
 value of another sum. Nothing here is shared with the library.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

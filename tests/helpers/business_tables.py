@@ -4,8 +4,6 @@ In: the records and the tree of regions. Out: the text of a `.jj` file: all comb
 codes, also empty ones, costs scaled to 20,000, and the sensitive cells of the p% rule.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections import Counter
 from decimal import Decimal

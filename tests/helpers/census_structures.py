@@ -1,7 +1,5 @@
 """Structure messages as a receiver of census data writes them: SDMX-ML 2.1 and 3.0, SDMX-JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

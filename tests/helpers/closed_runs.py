@@ -1,7 +1,5 @@
 """Programs of the engines of a centre: run on data of 400 records, and taken through the queue."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

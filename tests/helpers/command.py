@@ -1,7 +1,5 @@
 """The command `discreet`, run within the process of the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

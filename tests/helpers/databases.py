@@ -1,7 +1,5 @@
 """Frames as tables of databases, and a server to put them into."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

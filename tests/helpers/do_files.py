@@ -5,8 +5,6 @@
 empty). Words of the same kinds stand in strings, comments and data, where they are nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a picture of hidden cells says, read from its description."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet.assessment.pictures import Picture

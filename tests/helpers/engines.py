@@ -1,7 +1,5 @@
 """Records on every engine: how tests move them there, and bring them back to polars."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -7,8 +7,6 @@ output, as JSON, what became of each try: the error, or "done". Only the standar
 # It tries what the library has.
 # ruff: noqa: PTH101, PTH102, PTH105, PTH108, PTH109, PTH116, PTH123, PTH208, SIM115
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -1,7 +1,5 @@
 """Rewrite a text, and what was said of it; for the tests of everyday forms."""
 
-from __future__ import annotations
-
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import Rewriting, rewrite
 

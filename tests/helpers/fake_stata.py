@@ -5,8 +5,6 @@ It reads a do-file, writes FILE.log beside it as Stata does, runs a few commands
 files show, and leave the evidence that these leave. Commands that begin with `fake_` misbehave.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Synthetic firms and a programme that hides cells, for the tests of releases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

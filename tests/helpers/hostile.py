@@ -1,7 +1,5 @@
 """Short programs that try to show single values, and whether rewriting tells of them."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Ingredients stated by hand: values beside originals, as the methods would make them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

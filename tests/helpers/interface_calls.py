@@ -1,7 +1,5 @@
 """Examples of the interface, played as one story, and answers held against their schemas."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Functions of jobs for tests, and services whose workers do them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

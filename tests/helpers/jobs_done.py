@@ -1,7 +1,5 @@
 """Jobs done in this process, as a worker does them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

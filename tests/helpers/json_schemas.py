@@ -1,7 +1,5 @@
 """JSON Schema as the description of the interface uses it: what does not hold, with its place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime

@@ -7,8 +7,6 @@ there was then, and after the publication was settled. Polars must not have run 
 work is done in children.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

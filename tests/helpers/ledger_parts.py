@@ -1,7 +1,5 @@
 """What the tests of the ledger share: a key, and universes of some numbers."""
 
-from __future__ import annotations
-
 from discreet.disclosure import LedgerUniverse, ReleasedUniverses, marks_of, sums_of
 from discreet.microdata.secret import Secret
 from discreet_fire.units import UnitKey

@@ -1,7 +1,5 @@
 """A release made with a package beside that of the office: all but the name of the package."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The published magnitude cases: parameters, traces, cells."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

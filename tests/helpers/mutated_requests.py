@@ -1,7 +1,5 @@
 """Requests that are nearly right: of every route, with parts exchanged, cut off, or hostile."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,5 @@
 """A small perturbation table, tables for it, and the cells of other tools to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A small OpenID provider on loopback, which can be told to misbehave."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """What an office keeps in a package of parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import discreet as dc

@@ -1,7 +1,5 @@
 """Persons with places, ages, keys and rents, and a call that asks for all of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

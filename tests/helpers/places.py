@@ -1,7 +1,5 @@
 """Where things stand: the repository, and the programs and logs of the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,7 +1,5 @@
 """Two processes that decide at the same time, each about a table of its own."""
 
-from __future__ import annotations
-
 import multiprocessing
 from multiprocessing.synchronize import Barrier
 from pathlib import Path

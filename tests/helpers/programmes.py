@@ -1,7 +1,5 @@
 """Programmes of tests, changed word by word."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Protected tables of tests, made of nothing but their values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

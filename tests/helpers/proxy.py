@@ -1,7 +1,5 @@
 """The proxy of the example in `deploy/`, before a service that runs on a port."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -7,8 +7,6 @@ group of fewer persons than the minimum, a record at a quantile counting to thos
 a linear program leaves one number only.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the tests of the review queue share: queues and small submissions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Made from random records, so that tables are hierarchical, linked, weighted, spa
 real ones are. The relations, levels and bounds that attackers work with are made here anew.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

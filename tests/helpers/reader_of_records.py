@@ -4,8 +4,6 @@ Written apart from the product: programs over all kinds of records, no kind of w
 knows nothing of relations, or of cells that are the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ the reader knows more closely than their protection levels allow. Beyond what is
 knows the sums along every variable, the relations, and whether values can be negative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Invented records, steps of each method, and the same steps as a programme for records."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One test for all rows of a table: each row is tried, and all that fail are named."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence

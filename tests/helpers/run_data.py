@@ -1,7 +1,5 @@
 """Runs lines of a do-file on a small frame, for the tests of the small Stata."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

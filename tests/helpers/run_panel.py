@@ -1,7 +1,5 @@
 """A synthetic panel of persons and years, and do-files run on it, for tests of the runner."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Requests are given to the application as a server gives them, without a client t
 them; what is logged meanwhile is kept, as lines.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

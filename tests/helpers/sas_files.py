@@ -3,8 +3,6 @@
 Uncompressed, 32 bit, little-endian: a header, one page of subheaders, pages of rows.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

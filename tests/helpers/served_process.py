@@ -1,7 +1,5 @@
 """A service in a process of its own, as `discreet serve` starts it, and who asks it."""
 
-from __future__ import annotations
-
 import http.client
 import signal
 import subprocess

@@ -4,8 +4,6 @@ Everything that is sent is kept: its size, how long its first byte took, and whe
 something that was planted, such as a secret, a key, a number of a perturbation table or a true sum.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -5,8 +5,6 @@ keys that the attack names, knows how noise is made, and never sees the data; wh
 looked up afterwards, to count successes.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

@@ -1,7 +1,5 @@
 """Callers with given roles, without the work of making keys for them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small data set for tests of the service: the synthetic census with stores."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.resources import files
 from pathlib import Path

@@ -5,8 +5,6 @@ rows of two groupings; where a cell of them is unequal, somebody who is apart ha
 that cell. It is never wrong. What is true is looked up afterwards.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A service on a port of this machine, for callers that are programs of their own."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 import threading

@@ -1,7 +1,5 @@
 """Records of the tests on sessions: counties in regions, with few women in two of them."""
 
-from __future__ import annotations
-
 import polars as pl
 
 #: Women and men by county; the regions are the first letters. Two cells are small, in different

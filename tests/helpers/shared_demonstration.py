@@ -1,7 +1,5 @@
 """The demonstration of the service, made once per run and copied by whoever changes it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -8,8 +8,6 @@ those calls leave, each once; nobody has to be started anew for it.
 In: a folder and an act. Out: copies of the folder, in the order of time.
 """
 
-from __future__ import annotations
-
 import builtins
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Programmes over the census of a demonstration, handed in and carried out for those who look."""
 
-from __future__ import annotations
-
 import time
 
 from discreet_service.jobs.worker import problem_of

@@ -1,7 +1,5 @@
 """Submissions of the demonstration's researcher, brought as far as a page is to show them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

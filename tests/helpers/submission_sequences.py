@@ -6,8 +6,6 @@ minimum of which he knows how many there are, or what their wages add up to. Fro
 how many wages are up to them, if no two wages are the same, and otherwise how many at least.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product

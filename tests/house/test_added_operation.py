@@ -3,8 +3,6 @@
 A program adds one as it would be added here, and goes through every door; the files are counted.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

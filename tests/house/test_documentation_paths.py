@@ -1,7 +1,5 @@
 """Newcomers find what they look for: in three clicks from the front page, and in one search."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -3,8 +3,6 @@
 They are added to one copy of the package, which shows that each works.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The page on the architecture, the picture, the names of modules and classes."""
 
-from __future__ import annotations
-
 import ast
 import collections
 import importlib

@@ -1,7 +1,5 @@
 """Every example in a docstring gives what it says: one test for each package below the roots."""
 
-from __future__ import annotations
-
 import doctest
 from importlib import import_module
 from pathlib import Path

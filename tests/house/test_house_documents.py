@@ -1,7 +1,5 @@
 """README, tutorial, changelog and the other documents say what is so."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

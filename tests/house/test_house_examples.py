@@ -5,8 +5,6 @@ A block below the comment ``<!-- not run -->`` is only read. A command with the 
 persons. Commands of discreet that need no shell run in this process.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

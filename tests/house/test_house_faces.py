@@ -1,7 +1,5 @@
 """Other packages import from the face of a package, never past it."""
 
-from __future__ import annotations
-
 import grimp
 
 from scripts.face_contract import FaceContract

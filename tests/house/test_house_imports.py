@@ -1,7 +1,5 @@
 """`import discreet` is light, and modules import only what lies below them."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import shutil

@@ -1,7 +1,5 @@
 """`make mutate` on a small repository: what is noticed, what survives, when there is no score."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What people install: the same bytes each time, and it runs where nothing else is."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

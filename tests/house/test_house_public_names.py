@@ -1,7 +1,5 @@
 """What `discreet` offers: sorted, complete, documented, with examples that run."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """The scripts behind `make`: choosing a Python, pinning versions, showing examples."""
 
-from __future__ import annotations
-
 import doctest
 import importlib.util
 import os

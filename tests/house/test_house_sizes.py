@@ -1,7 +1,5 @@
 """Files of at most 800 lines."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

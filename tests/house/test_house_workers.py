@@ -1,7 +1,5 @@
 """Workers of `make test-more`: what shares a scene, a session of Spark or a browser goes to one."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

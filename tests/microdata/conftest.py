@@ -1,7 +1,5 @@
 """The same records on every engine."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.helpers.engines import ENGINES, Engine

@@ -1,7 +1,5 @@
 """CSV columns get a type only if no spelling is lost, and no line is dropped."""
 
-from __future__ import annotations
-
 import csv
 import io
 from pathlib import Path

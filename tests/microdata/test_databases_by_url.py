@@ -1,7 +1,5 @@
 """Any SQL database by URL; tried with SQLite, which every Python has."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A database opened here sees its own tables and nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import duckdb

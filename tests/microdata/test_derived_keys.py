@@ -1,7 +1,5 @@
 """Derived keys: the stated construction, and nothing in common with what they come from."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is found out about a file can be pasted, reads it, and is never a guess."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Records of fixed width are read by the description beside them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

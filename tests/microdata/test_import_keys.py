@@ -1,7 +1,5 @@
 """Existing keys are taken to the grid exactly, or rounded when told to."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Any
 

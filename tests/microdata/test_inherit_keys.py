@@ -1,7 +1,5 @@
 """The key of a unit is the cell key of its parts, up any chain of units."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From a file of records to a file of records with keys."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ AES-256 (FIPS 197), HKDF (RFC 5869) and the chaining are written out here in pla
 Python, one byte at a time, and must give the keys of the fast implementation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import pickle

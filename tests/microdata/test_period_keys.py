@@ -1,7 +1,5 @@
 """Keys over periods: who keeps the key, on every engine; what does not go together is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files of every kind are read lazily, and are what their names say."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is said of a file holds, alike on every engine; nothing else is changed or dropped."""
 
-from __future__ import annotations
-
 import datetime
 import gzip
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Record keys are the same on every engine, in every order, and refuse bad identifiers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import duckdb

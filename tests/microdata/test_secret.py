@@ -1,7 +1,5 @@
 """A secret stays secret: on paper, in memory dumps of programs, on disk."""
 
-from __future__ import annotations
-
 import os
 import stat
 from hashlib import sha256

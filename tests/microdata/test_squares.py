@@ -1,7 +1,5 @@
 """Squares of records: the same on every engine, and nothing taken silently."""
 
-from __future__ import annotations
-
 import duckdb
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Files of Stata, SPSS and SAS: codes, exact whole numbers, missing values."""
 
-from __future__ import annotations
-
 import datetime
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sheets of Excel: what is shown is read, and what cannot be known is refused by its cell."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The table is kept in docs/reference/wrong-inputs.md; DISCREET_WRITE=1 writes it anew.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

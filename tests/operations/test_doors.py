@@ -1,7 +1,5 @@
 """Every door to every operation has all of its settings: one test per door, over all rows."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

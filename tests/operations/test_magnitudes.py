@@ -1,7 +1,5 @@
 """Sums and means of a value by cell key: the same through the row, the command and the service."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Calibrated weights: other programs' weights, bounds, order, and totals that do not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Merged squares: the rule holds, each record has one square, and the tree tells nothing more."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """PRAM: worked matrices, published results, draws that depend on nothing but the identifier."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from functools import partial

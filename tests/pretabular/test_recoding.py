@@ -1,7 +1,5 @@
 """Recoding, coded ends, rounding, identifiers, microaggregation, local suppression."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import combinations, pairwise
 from typing import Any

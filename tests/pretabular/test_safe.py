@@ -1,7 +1,5 @@
 """SAFE: the worked table, the optimum beside the search, records rebuilt, zeros left empty."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from functools import partial

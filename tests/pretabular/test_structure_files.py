@@ -1,7 +1,5 @@
 """Structure files: what they keep of a file, and what nobody can read from them."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import re

@@ -1,7 +1,5 @@
 """Swapping: risks and levels as published, pairs as they should be, keys and values that stay."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import warnings

@@ -4,8 +4,6 @@ The method publishes multiples of 1,000 only. It is told to releases by `registe
 nothing else: programme, run, state, reports and writers ask it what they need to know.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

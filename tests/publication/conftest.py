@@ -1,7 +1,5 @@
 """Protected tables that the writers are tried on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Some codes of a variable, side by side: nothing takes the first for the total of the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet.classifications import Classification

@@ -1,7 +1,5 @@
 """Several figures in one table: decimals, headings, and cells that have no number."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

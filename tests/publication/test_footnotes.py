@@ -1,7 +1,5 @@
 """Notes about some of the cells, and where their marks stand."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import json

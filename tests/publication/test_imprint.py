@@ -1,7 +1,5 @@
 """The imprint stands in every format that has a place for it; digests stand in metadata."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from zipfile import ZipFile

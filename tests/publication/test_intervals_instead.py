@@ -1,7 +1,5 @@
 """Intervals in the place of hidden values: in every file that people read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows, columns and headings of tables on a page."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

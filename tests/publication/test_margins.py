@@ -1,7 +1,5 @@
 """Margins hold, give no parameter away, and stand beside each count."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """The signs of the German census, and how numbers are printed."""
 
-from __future__ import annotations
-
 import dataclasses
 from decimal import ROUND_HALF_UP, Decimal
 

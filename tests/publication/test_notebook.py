@@ -1,7 +1,5 @@
 """Notebooks: a protected table is shown as the table it is, and found by codes and labels."""
 
-from __future__ import annotations
-
 import re
 import sys
 

@@ -1,7 +1,5 @@
 """How far published figures add up, said with the published figures."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

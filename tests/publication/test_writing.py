@@ -1,7 +1,5 @@
 """What every format has in common: who may pass, same bytes, nothing secret, bad input."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The R package, installed once."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The R package: data frames in, the tables of the command line out, to the last digit."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

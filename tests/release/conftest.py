@@ -1,7 +1,5 @@
 """A small census and a programme over it, for the tests of releases."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

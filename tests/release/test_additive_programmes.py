@@ -1,7 +1,5 @@
 """Invariant perturbation and additivity in programmes, and `discreet make-additive`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

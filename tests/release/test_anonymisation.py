@@ -1,7 +1,5 @@
 """Programmes for records: what they make, what they refuse, and how they are taken up."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import warnings

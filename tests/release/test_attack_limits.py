@@ -1,7 +1,5 @@
 """Limits on what attacks find: a release is withheld, a programme is judged beforehand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cells made elsewhere get sums, key figures, brackets and parts from a file, as records do."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A census product from the receiver's structures: drafted, run, held against them, and sent."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """How less would be hidden: every entry of the list is what the changed records give."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

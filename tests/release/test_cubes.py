@@ -1,7 +1,5 @@
 """Cubes: records added up in many places give the release of one place, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

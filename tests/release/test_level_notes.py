@@ -1,7 +1,5 @@
 """Remarks about a level: on each of its codes, in every format and language."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

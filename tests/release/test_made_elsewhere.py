@@ -1,7 +1,5 @@
 """Cells that another tool has counted, and confidential files for use in the house."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A yearly programme says which period it is, and whose keys stay; releases remember it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Quantiles in programmes: files beside a table of counts, made of what it publishes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Regional tables: a table for each area, parts decided area by area, in a whole release."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

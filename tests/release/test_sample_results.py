@@ -1,7 +1,5 @@
 """Estimates from a sample beside full counts, in a whole release."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programmes whose records are in Spark: the release is that of files, on a real cluster too."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

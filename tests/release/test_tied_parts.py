@@ -1,7 +1,5 @@
 """Parts of tables that only the records tie together: an attacker with sums and differences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Transmissions: hidden cells with true values and the reason; the public files without them."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Contributors that belong together count as one; who has consented to be shown is not guarded."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

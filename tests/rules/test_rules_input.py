@@ -1,7 +1,5 @@
 """Rules refuse what they cannot work with, and tell no parameter and no value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

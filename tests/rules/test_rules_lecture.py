@@ -1,7 +1,5 @@
 """The rules on the examples of a lecture, and against other tools on the same records."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Marks by hand and what the public knows from a file: what they change, and which are refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

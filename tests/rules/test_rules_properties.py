@@ -1,7 +1,5 @@
 """What must hold of the rules for any contributions, and rules on who contributes."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A page and an endpoint that are added: what is touched for them, and that they work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A script that has counted cells, a client that asks for tables, a third party wi
 own and the signed package, and clients of the release: each calls a server that runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -3,8 +3,6 @@
 The service is a process of its own, as `discreet serve` starts it: what it holds can be measured.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import shutil

@@ -4,8 +4,6 @@ Neither jsonschema nor openapi-spec-validator is among what is installed: the do
 against the models of OpenAPI that FastAPI has, answers against their schemas by a checker of ours.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Hints of problems in German, for every code, and for what the service says most."""
 
-from __future__ import annotations
-
 import ast
 import tomllib
 

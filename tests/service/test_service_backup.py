@@ -1,7 +1,5 @@
 """Backups: taken while others write, whole or refused, without secrets."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """Settings of the service: everything wrong is told at once, and nothing stands open by mistake."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several processes answer at one address, with one database: as one service, also after a kill."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import os

@@ -1,7 +1,5 @@
 """Attackers who know nothing of the code: what they find is what the report says, or less."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`discreet synthesise`: what is written, what is said, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

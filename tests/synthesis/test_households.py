@@ -1,7 +1,5 @@
 """Synthetic households: composition, order, and attackers who see whole households."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from typing import Any

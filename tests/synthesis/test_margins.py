@@ -1,7 +1,5 @@
 """Records from protected tables alone: the model of another program, and tables that do not fit."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

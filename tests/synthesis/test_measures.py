@@ -1,7 +1,5 @@
 """Measures of utility against other programs, and against what chance gives."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Records from trees: the same bytes in any order, and what never leaves the original."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

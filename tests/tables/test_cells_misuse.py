@@ -1,7 +1,5 @@
 """Cells made elsewhere that do not form a table are refused, and nothing of them is shown."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Protected tables against a plain list of their cells, in all forms that they are read in."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

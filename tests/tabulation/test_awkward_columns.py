@@ -1,7 +1,5 @@
 """Columns as data engines really deliver them: NaN, infinity, mixed types, wide integers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Counting left to a database: the same tables, bit for bit, and only cells come back."""
 
-from __future__ import annotations
-
 import datetime
 import importlib
 import os

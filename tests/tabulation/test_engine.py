@@ -1,7 +1,5 @@
 """The contract of engines: equal cubes, everything checked and counted, no record quoted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

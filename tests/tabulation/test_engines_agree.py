@@ -1,7 +1,5 @@
 """Bad input of every kind: all engines give the same table, or the same error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

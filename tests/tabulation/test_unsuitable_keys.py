@@ -1,7 +1,5 @@
 """Columns that cannot be record keys are refused on every engine, or used and named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

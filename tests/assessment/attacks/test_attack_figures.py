@@ -3,8 +3,6 @@
 Simulations have fixed seeds; tolerances are four standard errors or more.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

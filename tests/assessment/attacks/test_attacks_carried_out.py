@@ -1,7 +1,5 @@
 """Attacks on tables made for the purpose, held against the truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

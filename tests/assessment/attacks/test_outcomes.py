@@ -1,7 +1,5 @@
 """One verdict on all attacks, and a row for each: the same in text, JSON and pages."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import replace
 

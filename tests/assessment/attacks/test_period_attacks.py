@@ -1,7 +1,5 @@
 """Attacks over periods: by hand, against exact chances, and on panels whose truth is known."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Attacks on sums of values: other columns, earlier periods, averaging, and insiders."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import cache

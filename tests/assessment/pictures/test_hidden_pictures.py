@@ -1,7 +1,5 @@
 """Pictures of tables, hidden cells and figures: what they show, what they keep in, their looks."""
 
-from __future__ import annotations
-
 import json
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Pictures of perturbation tables: what they show, that they keep it in, and their files."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

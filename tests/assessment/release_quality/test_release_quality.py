@@ -1,7 +1,5 @@
 """What protection did to the tables of a release, added up in whole numbers."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from typing import Any

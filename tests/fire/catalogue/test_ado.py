@@ -1,7 +1,5 @@
 """The Stata side, read with the lexer: there is no Stata here that could run it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the catalogue says of Stata commands: each fact once, of commands and values that exist."""
 
-from __future__ import annotations
-
 from typing import get_args, get_type_hints
 
 import pytest

@@ -1,7 +1,5 @@
 """The policy: verdicts on commands, the centre's additions, and the older tool's list."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`discreet fire pre`, `undo` and `policy`, as staff of a research data centre use them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

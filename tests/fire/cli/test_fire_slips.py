@@ -1,7 +1,5 @@
 """Slips of officers at the command line: clear answers, and nothing passed over in silence."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

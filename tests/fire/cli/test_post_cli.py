@@ -1,7 +1,5 @@
 """`discreet fire post`: files beside the original, the centre's lists, wrong input."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

@@ -1,7 +1,5 @@
 """``discreet fire quality``: from new folder to answers, and wrong input."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

@@ -1,7 +1,5 @@
 """From a researcher's do-file to a cleaned log: rewritten, run and cleaned by three commands."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

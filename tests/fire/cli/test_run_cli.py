@@ -1,7 +1,5 @@
 """`discreet fire run`, as staff of a research data centre use it, also with wrong input."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Releases in the forms of others hold what was released, what was decided, and nothing else."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

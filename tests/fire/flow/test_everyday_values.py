@@ -1,7 +1,5 @@
 """Values in forms of every day: followed to where they are shown, and to nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_fire.rewriting.do_files import rewrite

@@ -1,7 +1,5 @@
 """Stored results and single values: followed to where they are shown, and stopped there."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_fire.catalogue.rules import Action

@@ -1,7 +1,5 @@
 """Tables of several submissions: what one withholds, another may tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

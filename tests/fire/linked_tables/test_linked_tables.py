@@ -1,7 +1,5 @@
 """Linked tables: what all tables of a program tell about withheld cells, taken together."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Sequence

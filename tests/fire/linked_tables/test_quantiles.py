@@ -1,7 +1,5 @@
 """Quantiles: each shows how many records have values up to it, and these counts are compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 The attacker is one subtraction, or one division, on what the log or the session shows.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ The attacker reads what is shown. Of every group whose number of cases, mean and
 he knows the sum of squares; a withheld one is open if it is a combination of these.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

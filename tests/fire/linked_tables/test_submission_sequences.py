@@ -1,7 +1,5 @@
 """Sequences of submissions: what is released tells a reader of all logs of no small group."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

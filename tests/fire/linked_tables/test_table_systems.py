@@ -1,7 +1,5 @@
 """Systems of tables and differences between them, against counts and ranks worked out apart."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

@@ -5,8 +5,6 @@ to look. `listings/pspp.lst` was printed by PSPP from made-up data; `sas.lst` an
 form that SAS documents.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ Each trap is what a command prints, with figures that tell about fewer than thre
 passed if such a figure is left and no finding asks a person to look there.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

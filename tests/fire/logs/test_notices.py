@@ -1,7 +1,5 @@
 """What single commands say: known below them only, and never with a name a program made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

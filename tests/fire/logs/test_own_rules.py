@@ -1,7 +1,5 @@
 """The centre's own rules before all others, and the language of what is written and told."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

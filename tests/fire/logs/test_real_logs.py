@@ -1,7 +1,5 @@
 """Output as logs of people hold it, with figures of our own."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_fire.logs import clean_log

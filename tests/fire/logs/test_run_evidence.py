@@ -1,7 +1,5 @@
 """Logs of our own runs: evidence that they were checked, which no researcher can make."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

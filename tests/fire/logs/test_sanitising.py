@@ -1,7 +1,5 @@
 """Logs of Stata made safe: kinds of output, messages, wraps, SMCL."""
 
-from __future__ import annotations
-
 import re
 import time
 import tomllib

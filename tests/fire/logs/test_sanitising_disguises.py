@@ -1,7 +1,5 @@
 """Logs that try something: output that looks like a command, odd figures, totals of two cases."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

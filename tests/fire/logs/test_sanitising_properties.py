@@ -1,7 +1,5 @@
 """Logs made at random, with planted leaks: all of them go, everything else stays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Logs of programs that ran with the safe commands: their output needs no second look."""
 
-from __future__ import annotations
-
 from discreet_fire.logs import clean_log
 from tests.helpers.rows import for_all_rows
 

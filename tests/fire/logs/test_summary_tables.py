@@ -1,7 +1,5 @@
 """Tables of fre, table, estimates table, esttab, utest: what goes, and what stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_fire.logs import clean_log

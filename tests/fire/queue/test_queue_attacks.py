@@ -1,7 +1,5 @@
 """The review queue against those who want it to lie: names, texts, files, forged entries."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The whole chain: a do-file is rewritten, run, its log cleaned, queued, approved, released."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The review queue: who may decide, what a decision is about, what is drawn, what is kept."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """The review queue: files that change or multiply while they are taken."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The review queue: what kill -9, full disks and colleagues at the same moment leave."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

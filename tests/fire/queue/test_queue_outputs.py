@@ -1,7 +1,5 @@
 """The review queue output by output: what is held back stays back, and nothing gives it away."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from functools import partial

@@ -1,7 +1,5 @@
 """Questions and answers, approval subject to a change, and what comes in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

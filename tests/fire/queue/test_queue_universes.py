@@ -1,7 +1,5 @@
 """Whom statistics are about: what the queue takes down of a run, and what it thus finds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

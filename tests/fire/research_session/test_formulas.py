@@ -1,7 +1,5 @@
 """Formulas mean the models that they mean elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

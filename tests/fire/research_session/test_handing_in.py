@@ -1,7 +1,5 @@
 """What a session hands in is taken by the queue, made again there, and released by two persons."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

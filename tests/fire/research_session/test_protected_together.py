@@ -4,8 +4,6 @@ The outsider here is no part of discreet: one linear program over all combinatio
 every number that is shown, solved by SciPy.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 

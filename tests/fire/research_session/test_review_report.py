@@ -1,7 +1,5 @@
 """The report of an officer: one page, accessible, in which nothing of others can run."""
 
-from __future__ import annotations
-
 import re
 import stat
 from html.parser import HTMLParser

@@ -3,8 +3,6 @@
 The folder in `acro_folder` has the form that acro 1.0.2 wrote when it was tried.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

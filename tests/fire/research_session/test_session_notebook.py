@@ -1,7 +1,5 @@
 """The notebook of the documentation runs in a kernel of Jupyter, and shows what a reader sees."""
 
-from __future__ import annotations
-
 import os
 from html.parser import HTMLParser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a session shows, and that what it hides is in nothing that can leave the process."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

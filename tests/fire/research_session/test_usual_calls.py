@@ -1,7 +1,5 @@
 """The usual calls of acro and pandas on real columns work in a session, and stay safe."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

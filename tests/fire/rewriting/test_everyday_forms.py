@@ -1,7 +1,5 @@
 """Forms that researchers write every day: none is missed, and none raises a false alarm."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

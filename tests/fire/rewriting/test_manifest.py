@@ -1,7 +1,5 @@
 """The manifest says what was changed, and gives the original back byte by byte."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands of users and old ones of Stata that turn up in programs people have written."""
 
-from __future__ import annotations
-
 from discreet_fire.findings import Severity
 from discreet_fire.rewriting.do_files import rewrite
 from tests.helpers.everyday import REFUSED as NO

@@ -1,7 +1,5 @@
 """Forms of writing that turn up in programs people have written, in words of our own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from discreet_fire.rewriting.do_files import rewrite

@@ -3,8 +3,6 @@
 `pytest -s` prints how many reviews come on 100 lines.
 """
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

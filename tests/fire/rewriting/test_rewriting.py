@@ -1,7 +1,5 @@
 """Do-files before and after, as an officer would compare them."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs that try to show or carry away single values: none passes as it is."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

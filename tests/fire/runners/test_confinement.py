@@ -1,7 +1,5 @@
 """What programs are kept from: each way out is tried, and the world outside compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

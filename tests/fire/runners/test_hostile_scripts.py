@@ -4,8 +4,6 @@ All of one language run as one program, each by itself and with the texts that i
 one shows is withheld, left out, or goes to a person as a figure that nobody checked.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

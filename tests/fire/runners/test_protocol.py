@@ -4,8 +4,6 @@ Toy runners of this file are registered here and run submissions through the que
 and the command know the protocol only.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator

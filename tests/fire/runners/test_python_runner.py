@@ -1,7 +1,5 @@
 """Python scripts in closed processes: from submission to release, and what they try to tell."""
 
-from __future__ import annotations
-
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor

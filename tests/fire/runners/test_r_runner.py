@@ -1,7 +1,5 @@
 """R scripts in closed processes: from submission to release, and what they try to tell."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

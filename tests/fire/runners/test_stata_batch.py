@@ -1,7 +1,5 @@
 """The protocol of Stata's batch mode, with a program that plays Stata: no Stata runs here."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Copies of one person's value do not raise the number of those behind a figure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

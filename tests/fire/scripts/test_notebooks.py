@@ -1,7 +1,5 @@
 """Notebooks are rewritten in their cells, lose what they showed, and can be restored."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

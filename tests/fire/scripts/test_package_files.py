@@ -1,7 +1,5 @@
 """SPSS and SAS programs as files: written beside originals, taken back, handed in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A trap counts as seen if something of it is refused or goes to review. Nothing is run.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

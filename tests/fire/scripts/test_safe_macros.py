@@ -4,8 +4,6 @@ SPSS and SAS are not on this machine. PSPP reads the same language; where it is 
 the texts are tested.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Scripts that are no scripts, documents that hide code, and texts of a million characters."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import time

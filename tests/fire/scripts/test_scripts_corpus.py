@@ -4,8 +4,6 @@ What is marked RUN stays, since it shows nothing of few persons where it runs. T
 Python end in `.txt`, so that nothing ever imports them.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

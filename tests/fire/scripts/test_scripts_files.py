@@ -1,7 +1,5 @@
 """`discreet fire pre` and `undo` on scripts, and the attacks that a corpus line cannot show."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A leak counts as seen if it is refused, or goes to review, by more than the name of a module.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from pathlib import Path

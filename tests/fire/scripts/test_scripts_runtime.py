@@ -1,7 +1,5 @@
 """What rewritten Python scripts call, against pandas and statsmodels on the same data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -4,8 +4,6 @@ The rules are those of the Stata manuals, [U] 11 (language syntax, prefixes), [U
 (comments, long lines) and [U] 18.3 (macros, quotes), [P] #delimit, [P] if, [M-3] mata.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_fire.stata.parser import parse_do

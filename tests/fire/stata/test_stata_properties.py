@@ -1,7 +1,5 @@
 """What holds for every text: nothing lost, nothing missed, never an error, never slow."""
 
-from __future__ import annotations
-
 import random
 import re
 import time

@@ -1,7 +1,5 @@
 """What officers see of broken rules, in figures, and nobody else."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

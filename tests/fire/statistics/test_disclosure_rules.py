@@ -1,7 +1,5 @@
 """The rules by themselves: each at its border, and what need not be looked at again."""
 
-from __future__ import annotations
-
 from discreet_fire.statistics.disclosure_rules import MANY, REASONS, Facts, Found, broken, checks_of
 from discreet_fire.statistics.limits import SafeLimits
 from discreet_fire.statistics.results import CheckVerdict

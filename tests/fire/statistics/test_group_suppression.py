@@ -1,7 +1,5 @@
 """Groups that add up to a known total: what is withheld, held against an attacker who subtracts."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """t tests of means: by the numbers of scipy, and never more than tables of the groups show."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Whom records are about: columns of every kind say it, or are refused in words."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What groups records, and what is shown of groups: odd values, rare dates, digits."""
 
-from __future__ import annotations
-
 import datetime
 
 import numpy as np

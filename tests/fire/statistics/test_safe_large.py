@@ -1,7 +1,5 @@
 """Many records: every group has the facts that it has alone, and that numpy finds."""
 
-from __future__ import annotations
-
 import dataclasses
 from itertools import pairwise
 

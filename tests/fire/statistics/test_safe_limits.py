@@ -1,7 +1,5 @@
 """Limits are checked and secret; results never let go of their evidence."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

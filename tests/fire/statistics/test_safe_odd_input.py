@@ -1,7 +1,5 @@
 """Odd columns, names and texts: clear answers, nothing that spoils the layout."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """`codebook`, `centile`, `histogram`, `correlate`, `xtsum`, `xtdescribe`, `count`, …"""
 
-from __future__ import annotations
-
 import json
 import math
 

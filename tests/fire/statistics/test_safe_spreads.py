@@ -1,7 +1,5 @@
 """Deviations that one case makes up: mean and deviation together would tell its value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`summarize`, `tabstat` and `table`: each rule by a worked example."""
 
-from __future__ import annotations
-
 import json
 import math
 import statistics as plain

@@ -1,7 +1,5 @@
 """Sums are exact to the last bit in every order, small data or large."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

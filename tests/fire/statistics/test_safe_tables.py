@@ -1,7 +1,5 @@
 """`tabulate` and `table`: margins, percentages and cumulated columns tell nothing."""
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 import polars as pl

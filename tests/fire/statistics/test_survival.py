@@ -1,7 +1,5 @@
 """Survival: the estimate of Kaplan and Meier over classes of time, in which nobody stands alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Sums of a table with margins: which cells are withheld, and that empty ones give no"""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

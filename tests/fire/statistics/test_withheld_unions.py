@@ -4,8 +4,6 @@ Of groups whose means are shown he knows what is within them, of the others what
 One who makes up nearly all of that is told by it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Counts as the R packages cellKey and ptable compute them, cell for cell."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

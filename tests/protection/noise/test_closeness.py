@@ -1,7 +1,5 @@
 """The gate of value columns: which cells it hides, and who could have found what."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

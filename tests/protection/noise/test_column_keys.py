@@ -1,7 +1,5 @@
 """Keys of a value column's noise: derived from cell key and name, or shared."""
 
-from __future__ import annotations
-
 import hashlib
 import warnings
 from typing import Any

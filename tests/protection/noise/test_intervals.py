@@ -1,7 +1,5 @@
 """Intervals of the key grid: what is rounded, moved and looked up, by hand and by brute force."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from decimal import Decimal, localcontext

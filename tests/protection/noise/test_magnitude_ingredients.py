@@ -4,8 +4,6 @@ Simulations draw 20,000 cell keys per cell. The relative standard error of a sta
 deviation is then about 1/√40,000 = 0.5 %, more for long tails; 3 % are allowed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

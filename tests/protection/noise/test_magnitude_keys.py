@@ -1,7 +1,5 @@
 """Keys of the second and later contributions."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The noise of a value column: what it may be, and what is never shown of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

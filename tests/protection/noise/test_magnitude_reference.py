@@ -5,8 +5,6 @@ the perturbation table, the noise found there, what is added. Where it errs it i
 only as far as its own trace goes: from the contributions it really used.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The strength of noise: flex function and constant share."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Sums and means of a value column as they are published."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Slips in the use of perturbation tables: refused, since each could publish true values."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -4,8 +4,6 @@ Its counts are those of the inner cells, without margins. Four of its cases we
 decide differently on purpose; the tests of those say so.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`perturb`: from a confidential table of counts to a protected one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

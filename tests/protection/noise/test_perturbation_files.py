@@ -1,7 +1,5 @@
 """Files of perturbation tables: every published one reads, and what is written reads back."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """`PerturbationTable`: making one in Python, what it keeps secret, exact lookup."""
 
-from __future__ import annotations
-
 import time
 from decimal import Decimal
 from fractions import Fraction

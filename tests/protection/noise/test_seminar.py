@@ -1,7 +1,5 @@
 """A university's worked example of the cell-key method: students by university and sex."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@ One cell of 48 dwellings under 5,000 cell keys. The standard error of a standard
 then about 1 %. 4 % are allowed; what independent noise would have is 25 % off or more.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

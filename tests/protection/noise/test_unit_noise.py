@@ -1,7 +1,5 @@
 """Noise by unit: balanced factors, tables that add up and agree, programmes, what is left open."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Table parts decided area by area: measures, who is hidden beside whom, attacks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Disclosure risk and information loss of table parts, against counting by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import tracemalloc
 from collections import Counter

@@ -1,7 +1,5 @@
 """Suppressed parts in protected tables, and how many tables of a release stay complete."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules that cannot be, and a log that gives nothing away."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The walk from the innermost part outward."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Controlled rounding: the optima of the lecture table, what is infeasible, what is unbiased."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from itertools import product

@@ -1,7 +1,5 @@
 """Rounding in programmes and on the command line: releases, audits, mistakes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

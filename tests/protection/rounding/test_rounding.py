@@ -1,7 +1,5 @@
 """Rounding each figure on its own: worked numbers of the lecture, exact probabilities, errors."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from pathlib import Path

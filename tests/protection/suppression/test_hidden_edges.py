@@ -1,7 +1,5 @@
 """Edges of hidden cells: empty tables, wrong files, what is said of them and counted."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -5,8 +5,6 @@ again with ``python -m tests.protection.suppression.test_same_bytes``, and say i
 entries differ and which leak that closes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

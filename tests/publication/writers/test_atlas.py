@@ -1,7 +1,5 @@
 """The atlas: a page with what is printed and nothing else, which a browser lets do no more."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib

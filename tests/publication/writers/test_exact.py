@@ -1,7 +1,5 @@
 """Files that hold all of a table: what is read back is what was written."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels that spreadsheets would run: written so that they do not."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """JSON-stat 2: what is written is what an independent reader (pyjstat) finds."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

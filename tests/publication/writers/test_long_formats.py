@@ -1,7 +1,5 @@
 """CSV, Parquet and JSON: one row per cell."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """GeoJSON and GeoParquet: what areas carry, where they lie, and what no file may tell."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import struct

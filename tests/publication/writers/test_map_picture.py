@@ -1,7 +1,5 @@
 """Pictures of maps: what an area shows, what its class is made of, what stays hidden."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,7 +1,5 @@
 """No map tells what the table hides: from records to files, every format, every level."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

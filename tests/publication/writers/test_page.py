@@ -1,7 +1,5 @@
 """HTML pages: complete, accessible, and nothing but text in the texts."""
 
-from __future__ import annotations
-
 import dataclasses
 from html.parser import HTMLParser
 

@@ -1,7 +1,5 @@
 """PX: what is written is what an independent reader (pyaxis) finds, and its grammar."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """SDMX-CSV: what is written is what an independent reader (pysdmx) finds."""
 
-from __future__ import annotations
-
 import csv
 
 import polars as pl

@@ -1,7 +1,5 @@
 """XLSX: figures stay numbers, texts stay texts."""
 
-from __future__ import annotations
-
 import itertools
 import time
 import zipfile

@@ -1,7 +1,5 @@
 """Workbooks of many tables: an index that links, safe names, one legend."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import openpyxl

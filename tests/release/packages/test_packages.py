@@ -1,7 +1,5 @@
 """A package of parameters holds what an office uses, shows nothing of it, and gives it back."""
 
-from __future__ import annotations
-
 import json
 import stat
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A third party that has the data and a package makes the release that the office makes."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Files of keys: what they hold, who may read them, and what they are good for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Parameters are checked as a whole, and their digests name them without telling them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A package that was changed, cut, forged or opened with the wrong key is refused."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Releases from a package of parameters: the same as from the files of the office."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`--check` passes only what will run: whatever the data would stop is said at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

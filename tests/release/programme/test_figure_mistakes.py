@@ -1,7 +1,5 @@
 """Mistakes in figures, magnitudes, parts, notes and packages: all are listed, with line and key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

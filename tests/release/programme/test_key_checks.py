@@ -1,7 +1,5 @@
 """A programme whose record keys are none is refused before any work, or says so everywhere."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Grid cells in programmes: aggregated until each shows a minimum, or cut at a size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

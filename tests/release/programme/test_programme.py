@@ -1,7 +1,5 @@
 """Programmes with mistakes: each is found, all are listed, with line and key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

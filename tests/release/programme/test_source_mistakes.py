@@ -1,7 +1,5 @@
 """Mistakes in programmes of several sources: all found at once, each with its line and key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

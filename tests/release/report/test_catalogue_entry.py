@@ -1,7 +1,5 @@
 """The entry of data catalogues: both texts say the same to an independent reader (rdflib)."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

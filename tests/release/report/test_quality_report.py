@@ -1,7 +1,5 @@
 """The report on the quality of a release: what is public, what is not, and how it looks."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """Tables of key figures at the corners: nothing counted, codes found, zeros perturbed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

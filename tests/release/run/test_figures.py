@@ -1,7 +1,5 @@
 """Programmes with key figures, thinned tables, remarks, weights and a report on quality."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

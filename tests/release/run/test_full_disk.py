@@ -1,7 +1,5 @@
 """A disk that is full at any moment leaves nothing but the message."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

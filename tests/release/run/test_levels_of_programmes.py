@@ -1,7 +1,5 @@
 """Variables cut at a level: the same tables as from records with codes of that level."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programmes keep to the memory that they are allowed, or end without a release."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole programmes: released, taken up again, refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Releases that are refused or interrupted: nothing half-done, nothing of others touched."""
 
-from __future__ import annotations
-
 import errno
 import json
 import signal

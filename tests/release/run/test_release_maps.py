@@ -1,7 +1,5 @@
 """Maps in a release: written beside tables, listed with them, made again when borders change."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

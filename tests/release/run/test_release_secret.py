@@ -1,7 +1,5 @@
 """Digests of a release tell nothing to those who know the data, or all of it but one value."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One programme over several kinds of units: persons, households, dwellings, buildings."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

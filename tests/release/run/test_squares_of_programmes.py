@@ -1,7 +1,5 @@
 """Squares in a programme: made of coordinates, beside regions, and the same from a store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables that wait for others: in a file that nobody reads, and without cells that are hidden."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -4,8 +4,6 @@ Seeds are fixed, so the rates are too; the bounds leave room for other versions 
 is not brought to chance level is stated as it is.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 

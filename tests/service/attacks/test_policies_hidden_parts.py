@@ -5,8 +5,6 @@ key figures with conditions, indices, finer classifications of the same column, 
 over every table of some variables.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterator

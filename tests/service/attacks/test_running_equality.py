@@ -4,8 +4,6 @@ Each attack is made twice: on a service whose policy lacks the rule, where it ha
 one that has it. What no rule stops is held to what the documentation says of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """kill -9 of the server and of its workers under load: nothing is lost, and no figure changes."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

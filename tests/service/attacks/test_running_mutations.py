@@ -1,7 +1,5 @@
 """Thousands of requests that are nearly right: none is an error of ours, none is told a secret."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

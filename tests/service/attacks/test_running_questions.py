@@ -1,7 +1,5 @@
 """Attacks by questions on a whole service, with the policy of the demonstration."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import time

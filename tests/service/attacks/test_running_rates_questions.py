@@ -4,8 +4,6 @@ What succeeds now and then is stated: hidden cells are guessed about as often as
 alone. Averaging, equality and extraction have files of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

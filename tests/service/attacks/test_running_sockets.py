@@ -1,7 +1,5 @@
 """Bytes on real connections to the proxy: smuggled, slow and unread requests, lying bodies."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

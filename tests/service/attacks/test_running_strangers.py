@@ -1,7 +1,5 @@
 """Attacks of strangers on a whole service: forged forms, guessed numbers, planted texts, paths."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

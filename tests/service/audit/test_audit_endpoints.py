@@ -1,7 +1,5 @@
 """The trail and the log over HTTP: auditors look, and leave a trace."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

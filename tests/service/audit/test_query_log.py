@@ -1,7 +1,5 @@
 """The query log: what it holds, and how it forgets who asked."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from typing import Any

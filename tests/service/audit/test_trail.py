@@ -1,7 +1,5 @@
 """The trail: what is written down stays, and what was changed shows."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

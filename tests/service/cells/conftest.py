@@ -1,7 +1,5 @@
 """Fixtures of the tests of cells that are handed in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cells in, protected cells out: the figures of the library, in every format, in order."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records come in, changed ones go out: those of `discreet anonymise`, to the byte."""
 
-from __future__ import annotations
-
 import threading
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What documentation and OpenAPI show as examples works."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

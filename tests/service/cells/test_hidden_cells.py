@@ -1,7 +1,5 @@
 """Cells come in, a job hides some of them or audits those hidden; nothing is left behind."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bodies that lie about themselves: refused with a clear error that quotes nothing of them."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 

@@ -1,7 +1,5 @@
 """Whoever tabulates the noise instead of records is noticed; whoever tabulates records is not."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts come in, rounded tables go out: those of the library, to the byte; draws are secret."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from pathlib import Path

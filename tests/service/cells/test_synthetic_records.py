@@ -1,7 +1,5 @@
 """Synthetic records go out with their report, in one file, or not at all."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

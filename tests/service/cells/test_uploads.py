@@ -1,7 +1,5 @@
 """Uploads: files as people have them are read as the command line reads them; nothing is kept."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import tempfile

@@ -1,7 +1,5 @@
 """What is wrong with cells is said all at once, and no value is quoted; no bomb is unpacked."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

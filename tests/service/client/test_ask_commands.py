@@ -1,7 +1,5 @@
 """``discreet ask`` over a socket: the figures of the library in files, and no key in any word."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

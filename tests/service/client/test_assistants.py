@@ -1,7 +1,5 @@
 """Language assistants get released and requested tables with their notes, and nothing more."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

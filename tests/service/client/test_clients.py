@@ -1,7 +1,5 @@
 """The clients give the figures of direct calls, say what is wrong, and keep keys to themselves."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

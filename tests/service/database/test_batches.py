@@ -1,7 +1,5 @@
 """Batches: nobody is told of what is not on the disk, and who fails, fails alone."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import Future
 from typing import Any

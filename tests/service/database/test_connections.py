@@ -1,7 +1,5 @@
 """Transactions of the service's database."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """A version is opened whole, or everything that is wrong with it is said."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

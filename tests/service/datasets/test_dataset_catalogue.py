@@ -1,7 +1,5 @@
 """Versions are published whole, used as they were published, and retired."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

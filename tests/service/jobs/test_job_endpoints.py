@@ -1,7 +1,5 @@
 """Jobs over HTTP: handing in, events, results, and who may see what."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import threading

@@ -1,7 +1,5 @@
 """The queue: order, leases, retries, keys, results."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

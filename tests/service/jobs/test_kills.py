@@ -1,7 +1,5 @@
 """kill -9 at any moment: no job is lost, none is released twice, the trail has no gap."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

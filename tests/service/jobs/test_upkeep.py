@@ -1,7 +1,5 @@
 """Upkeep: each task when it is due, once for all processes, by a set clock."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Workers: what becomes of jobs that fail, are stopped, die, or take too much."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Packages come into use by two persons, and no other package takes their place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People in a database of their own."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_service.database import ServiceDatabase

@@ -1,7 +1,5 @@
 """Keys: shown once, never more than whom they belong to."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Two persons: nobody agrees with themselves, nor to anything but what they saw."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

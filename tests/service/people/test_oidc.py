@@ -1,7 +1,5 @@
 """Logins at the office's provider: what cannot be checked lets nobody in."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Sessions end in time, and nobody makes them up."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_service.people.callers import Sessions

@@ -1,7 +1,5 @@
 """Users: who they are, what they may, and how they get in."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

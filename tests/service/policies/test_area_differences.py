@@ -1,7 +1,5 @@
 """Areas of two systems that hold nearly the same people: all of them are found."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

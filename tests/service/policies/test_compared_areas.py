@@ -1,7 +1,5 @@
 """Areas of a data version: each record lies where its values say."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

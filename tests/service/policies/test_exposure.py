@@ -1,7 +1,5 @@
 """Exposure over all that was released, held against sums over crossings written out."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

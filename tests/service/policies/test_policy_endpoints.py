@@ -1,7 +1,5 @@
 """Policies over HTTP: who sees what of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ledger of universes: differences of few are found, decided with noise, and kept sealed."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import re

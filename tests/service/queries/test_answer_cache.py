@@ -1,7 +1,5 @@
 """Kept answers: the same tables again, or none; never something that was changed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Areas that are too small for a table are left out; their published sizes decide, no cell does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

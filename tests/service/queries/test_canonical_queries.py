@@ -1,7 +1,5 @@
 """Two ways of asking for the same table give one query and one digest."""
 
-from __future__ import annotations
-
 import random
 from copy import copy
 from dataclasses import replace

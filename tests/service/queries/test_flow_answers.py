@@ -1,7 +1,5 @@
 """Flows between areas: tables by two geographies have limits of their own in a policy."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Bodies and addresses of queries: everything that is wrong is said, and nothing else happens."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """Answers that a caller was given before: given again, and judged anew every time."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A service that is killed while it answers: whatever went out is written down, and stays so."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import signal

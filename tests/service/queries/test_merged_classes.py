@@ -1,7 +1,5 @@
 """Ranges: neighbouring classes merged at break points of the catalogue, judged as sets."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

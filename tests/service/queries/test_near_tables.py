@@ -1,7 +1,5 @@
 """What may be asked in place of a table that is refused: found without a look at the records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a query comes to is known before anything is counted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

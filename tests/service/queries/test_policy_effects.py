@@ -1,7 +1,5 @@
 """Effects of a policy before it holds, and programmes in sentences."""
 
-from __future__ import annotations
-
 import pytest
 
 from discreet_service.application import RESOURCES

@@ -1,7 +1,5 @@
 """Filters of programmes: written from codes of variables, and read as the same codes."""
 
-from __future__ import annotations
-
 from discreet_service.datasets import DataVersion
 from discreet_service.queries import conditions_of, filter_text
 

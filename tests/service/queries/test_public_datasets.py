@@ -1,7 +1,5 @@
 """Data sets that are open to the public: the same figures under the same policies."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Medians and quantiles asked of the service: functions of a table that could be asked for."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

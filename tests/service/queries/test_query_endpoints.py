@@ -1,7 +1,5 @@
 """Queries over HTTP: every format, kept answers, refusals, jobs."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A query shows the figures that `discreet protect` publishes, cell by cell."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Sparse parts of answers (P7): hidden in every way of asking, and computed from no other table."""
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

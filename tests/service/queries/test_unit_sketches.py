@@ -1,7 +1,5 @@
 """Sketches of universes: what is added up of areas is to the digit what all units give."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

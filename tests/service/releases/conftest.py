@@ -1,7 +1,5 @@
 """A signed release of a small synthetic census, and a service that serves it."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

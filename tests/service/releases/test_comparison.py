@@ -1,7 +1,5 @@
 """Drafts against what is published: what changed, in which cells, and why, as far as both tell."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """What attacks find in a draft is told in steps, so that nothing of the noise follows from it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Embargo: a release is signed and whole, and nobody reads it before its time."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

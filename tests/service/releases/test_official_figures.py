@@ -1,7 +1,5 @@
 """Official figures of a data set in programmes over it, whatever spans their own tables."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Producers hand programmes in, check and run them, look at drafts and publish these."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programmes pass the policies of their data set, table by table, as queries do."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A publication that is killed at any line: done or not begun, with one entry or none."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Clients of PxWeb read released tables unchanged: `pxwebpy` over a running server."""
 
-from __future__ import annotations
-
 import io
 
 import httpx

@@ -1,7 +1,5 @@
 """Releases are found whole and signed, read as they were made, and switched at once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

@@ -1,7 +1,5 @@
 """Releases over HTTP: lists, tables in every format, files as they were sealed."""
 
-from __future__ import annotations
-
 import io
 
 import httpx

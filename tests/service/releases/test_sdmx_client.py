@@ -1,7 +1,5 @@
 """Clients of SDMX read released tables unchanged: `pysdmx` over a running server."""
 
-from __future__ import annotations
-
 import io
 
 import httpx

@@ -1,7 +1,5 @@
 """Selections: codes in the order asked for, nothing added up, nothing lost of hidden cells."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

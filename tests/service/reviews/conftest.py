@@ -1,7 +1,5 @@
 """A service with a review queue, small data, and everybody who uses it."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Submissions: from the upload to the release; who sees, decides and fetches what."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import stat

@@ -1,7 +1,5 @@
 """A demonstration, and browsers that look at its studio without a socket."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import json

@@ -1,7 +1,5 @@
 """Administration: what pages show is what the interface gives, to those who may see it."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import html

@@ -1,7 +1,5 @@
 """Attacks on a table: the page, the endpoint and the client give what the function gives."""
 
-from __future__ import annotations
-
 import html
 import io
 import json

@@ -1,7 +1,5 @@
 """The designer: it draws what the library says; who sees what; how a design is activated."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import io

@@ -1,7 +1,5 @@
 """Help and glossary, in both languages; words of all pages."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The first page, its language, and the navigation."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The look of all pages: one scale of type and space, dates and levels in the language, a logo."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

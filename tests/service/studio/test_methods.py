@@ -1,7 +1,5 @@
 """Rounding in the studio: what a page rounds is what the library rounds; nothing is kept."""
 
-from __future__ import annotations
-
 import html
 import re
 from contextlib import nullcontext

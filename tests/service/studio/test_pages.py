@@ -1,7 +1,5 @@
 """All pages in one table: who reads each, its heading, in two languages, and what none tells."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Policies as pages: who sees what, two persons for each change, and overrides that are found."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programmes in the studio: what a page says and does is what interface and library say and do."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """The dashboard: what it shows is what policies and log hold, for staff, and nothing of people."""
 
-from __future__ import annotations
-
 import html
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Methods on records in the studio: the file of a page is that of a programme; nothing is kept."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The review queue in the studio: pages tell and do what the library does, to each their part."""
 
-from __future__ import annotations
-
 import dataclasses
 import html
 import io

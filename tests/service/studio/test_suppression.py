@@ -1,7 +1,5 @@
 """Suppression in the studio: what a page hides is what the library hides; nothing is kept."""
 
-from __future__ import annotations
-
 import html
 import io
 import re

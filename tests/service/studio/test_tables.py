@@ -1,7 +1,5 @@
 """The table builder shows what the interface gives, and refuses what it refuses."""
 
-from __future__ import annotations
-
 import html
 import io
 import json

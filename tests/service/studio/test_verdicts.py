@@ -1,7 +1,5 @@
 """Verdicts: a report is as good as its worst number, and what was not examined is not safe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from discreet_service.studio.verdicts import answers_verdict, release_verdict

@@ -1,7 +1,5 @@
 """A service with people, and browsers that ask it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Logging in by pages: cookies, forms, and what other sites cannot do."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

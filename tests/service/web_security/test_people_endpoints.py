@@ -1,7 +1,5 @@
 """The interface to keys, people and proposals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Every request is looked at before an endpoint sees it, and every response has its headers."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What attackers learn from noisy classes, against the bounds that are stated."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from hashlib import sha256

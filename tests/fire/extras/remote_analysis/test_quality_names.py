@@ -1,7 +1,5 @@
 """Remote analysis: other names, other spellings and failing questions are no new budget."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

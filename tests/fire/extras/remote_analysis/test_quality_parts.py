@@ -1,7 +1,5 @@
 """Remote analysis: protected copies, distances, canonical queries, the ledger."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

@@ -5,8 +5,6 @@ his wage, his name, whether a second person is in his club. The logs must not di
 so that no condition, count, type, error or number of lines carries what he has.
 """
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

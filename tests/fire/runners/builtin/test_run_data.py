@@ -1,7 +1,5 @@
 """Commands that change data, by hand and against polars."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Whom records are about, what hangs on a few, and copies of one person's value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

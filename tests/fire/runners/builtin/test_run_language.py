@@ -1,7 +1,5 @@
 """The language of the small Stata: expressions, macros, blocks, prefixes, errors and lines."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Outputs of the small Stata: those of the safe statistics, byte for byte; what is withheld."""
 
-from __future__ import annotations
-
 import re
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Logit and probit: published coefficients, perfect prediction, separation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

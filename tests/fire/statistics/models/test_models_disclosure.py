@@ -1,7 +1,5 @@
 """What models give away: attacks that work on plain output, and not on ours."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from typing import Any

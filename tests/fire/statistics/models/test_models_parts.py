@@ -1,7 +1,5 @@
 """Parts of models: joint tests, terms, and what is refused with which words."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

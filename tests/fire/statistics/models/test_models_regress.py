@@ -1,7 +1,5 @@
 """Linear regression: certified values, other kinds of variance, weights, factor variables."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

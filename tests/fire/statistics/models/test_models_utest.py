@@ -1,7 +1,5 @@
 """The test for a U shape of Lind and Mehlum (2010), without the ends of the data."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """Perturbation tables for magnitudes: parts, files, lookup, what is refused."""
 
-from __future__ import annotations
-
 import stat
 from pathlib import Path
 

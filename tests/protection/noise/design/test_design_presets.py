@@ -1,7 +1,5 @@
 """Ready-made tables keep what their names promise; staying is mixed in by the cell key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The published tables of the R package ptable, as far as its solver is precise."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

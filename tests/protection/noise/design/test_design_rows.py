@@ -1,7 +1,5 @@
 """Designed rows: constraints, optimality, what gives way, and what is impossible."""
 
-from __future__ import annotations
-
 import math
 import random
 import time

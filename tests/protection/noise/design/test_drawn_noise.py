@@ -1,7 +1,5 @@
 """A million cells, perturbed through real record keys, follow the designed distribution."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl

@@ -1,7 +1,5 @@
 """Permuted and split intervals, and tables rounded to few keys: nothing but the place changes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The methods `auto` and `optimal` within: never dearer than `fast`, and how much work it takes."""
 
-from __future__ import annotations
-
 import _thread
 import math
 import signal

@@ -1,7 +1,5 @@
 """Tables with many sensitive cells and a wide spread of costs: no pattern is absurdly dear."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

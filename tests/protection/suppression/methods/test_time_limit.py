@@ -1,7 +1,5 @@
 """A time limit holds for everything; what is returned then is proven, or it is an error."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

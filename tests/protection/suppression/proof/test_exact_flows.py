@@ -1,7 +1,5 @@
 """Verdicts on two-way tables beside flows in whole numbers: exact, at any size of values."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Exchange of units in sparse counts: proofs that hold, and cells that must be hidden."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -3,8 +3,6 @@
 The attacker is `tests.helpers.reader_of_sums`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

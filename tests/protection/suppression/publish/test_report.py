@@ -1,7 +1,5 @@
 """The report: how much is hidden where, at what cost, with what proof."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Several values under one pattern: hidden for one is hidden for all, and each is protected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

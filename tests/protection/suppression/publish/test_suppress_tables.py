@@ -1,7 +1,5 @@
 """`suppress`: tables in, tables with blanks out, every sensitive cell protected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Noise of value columns in programmes and packages: keys, period, grain, rules, warnings."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Dependencies that chance could have made: the run lists them, a programme strikes them out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -4,8 +4,6 @@ The readers are linear programs written apart from the library. The reader of fr
 that a cell with a dot is no empty cell, and that a sensitive one is 1 or 2.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

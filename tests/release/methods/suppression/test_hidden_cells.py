@@ -1,7 +1,5 @@
 """Programmes that hide cells: what a release consists of, and what makes it anew."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is wrong with programmes that hide cells is said at once, by key, before any output."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programmes whose rules have thresholds of codes, waivers, and requests of holdings."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Means and ratios of values with hidden cells: shown where both ingredients are."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programmes whose tables tell of values that add up: stated, found, unpublished, and before."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

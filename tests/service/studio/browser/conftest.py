@@ -1,7 +1,5 @@
 """Browsers that look at the studio of a demonstration: Chromium, as people have it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

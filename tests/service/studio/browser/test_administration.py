@@ -1,7 +1,5 @@
 """Administration, policies and the dashboard in Chromium, as the roles that use them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The designer in Chromium: as it is moved, and as others see it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every page of the navigation, for every role, as people have their browsers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

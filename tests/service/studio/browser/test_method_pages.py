@@ -1,7 +1,5 @@
 """Methods in Chromium: an example, a change, the file; and no script needed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Programmes in Chromium: written, mended and compared, also without a script."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The review queue in Chromium: from a program to a released log, by keys, and without a script."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.helpers.studio_reviews import handed_in

@@ -1,7 +1,5 @@
 """The table builder in Chromium: by keyboard, without a script, narrow, in German, in the dark."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

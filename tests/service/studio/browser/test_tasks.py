@@ -2,8 +2,6 @@
 English, and without them in German, on a telephone, in the dark.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Callable
