@@ -47,7 +47,8 @@ def edited(tmp_path: Path) -> Callable[..., Path]:
     draw = np.random.default_rng(3)
     records = {
         "sex": draw.choice(["m", "w"], 300),
-        "region": draw.choice([*"abc"], 300),
+        "region": (region := draw.choice([*"abc"], 300)),
+        "place": np.char.add("p", region),
         "age": draw.integers(0, 60, 300),
         "weight": draw.uniform(5, 20, 300),
         "record_key": draw.integers(0, 10**15, 300),
@@ -106,6 +107,16 @@ def test_tables_that_are_made_additive_agree(
     assert any("sexes: cells in common with ages" in text for text in summary.warnings)
     told = json.loads((tmp_path / "internal" / "quality-internal.json").read_text("utf-8"))
     assert told["sums"]["differing"] == 0 < told["sums"]["compared"]
+
+
+def test_cells_that_are_the_same_by_other_names_are_made_additive_together(
+    edited: Callable[..., Path], tmp_path: Path
+) -> None:
+    noise = ('protect = "invariant"', 'protect = "noise"\nadditive = true')
+    protect(edited(noise, ('by = ["age", "sex"]', 'by = ["age", "place"]')), tmp_path / "release")
+    sexes = figures(tmp_path / "release", "sexes", "sex", "region")
+    ages = figures(tmp_path / "release", "ages", "age", "place")
+    assert [sexes["Total", one] for one in "abc"] == [ages["Total", f"p{one}"] for one in "abc"]
 
 
 def test_additivity_above_the_limit_of_averaging_is_refused(

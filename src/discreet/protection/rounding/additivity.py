@@ -8,9 +8,9 @@ official figures stay as they are. Public.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from discreet.protection.suppression import (
     table_relations,
 )
 from discreet.tables import WITHOUT_NUMBER, CellStatus, Note, ProtectedTable, Table, note_of, within
+
+if TYPE_CHECKING:
+    from discreet.disclosure import VariableCode
 
 #: Notes that are no longer true.
 _GONE = frozenset({"non-additivity", "each-apart"})
@@ -124,16 +127,20 @@ def make_additive(safe: ProtectedTable) -> ProtectedTable:
     return make_additive_linked([safe])[0]
 
 
-def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTable, ...]:
+def make_additive_linked(
+    tables: Sequence[ProtectedTable], same: Mapping[VariableCode, VariableCode] | None = None
+) -> tuple[ProtectedTable, ...]:
     """Make tables additive together, so that cells in common stay equal.
 
     Args:
         tables: Tables of the same records and the same figure.
+        same: Codes that mean the same as codes of another variable, such as
+            ``{("place", "1"): ("town", "a")}``.
     """
     _check(tables)
     decimals = tables[0].figure_decimals()
     whole = [_completed(table, 10**decimals) for table in tables]
-    linked = linked_cells(whole)
+    linked = linked_cells(whole, same)
     value, kind = _start(tables, whole, linked.cells, linked.number)
     none = np.zeros(linked.number, dtype=np.bool_)
     relations, zero = _occupied(whole, linked.cells, none)
@@ -157,7 +164,9 @@ def make_additive_linked(tables: Sequence[ProtectedTable]) -> tuple[ProtectedTab
     return tuple(noted)
 
 
-def fitted_exposure(tables: Sequence[ProtectedTable]) -> float:
+def fitted_exposure(
+    tables: Sequence[ProtectedTable], same: Mapping[VariableCode, VariableCode] | None = None
+) -> float:
     """Figures with noise per figure that could be chosen freely: the rest follow by adding up.
 
     Least squares leave noise in as many directions as there are free figures. Cells that tables
@@ -172,7 +181,7 @@ def fitted_exposure(tables: Sequence[ProtectedTable]) -> float:
         )
         for safe in tables
     ]
-    linked = linked_cells(shown)
+    linked = linked_cells(shown, same)
     official = np.zeros(linked.number, dtype=np.bool_)
     tied = official.copy()
     free, most = linked.number, 0

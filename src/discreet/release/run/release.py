@@ -64,6 +64,7 @@ from discreet.tables import CellNote, Dimension, Note, Parts, ProtectedTable, Ta
 
 if TYPE_CHECKING:
     from discreet.assessment import CountStatistics
+    from discreet.disclosure import VariableCode
     from discreet.protection.parts import PartDecisions, PartTies
 
 #: Called with the steps done, the steps to do, and what has just been done.
@@ -480,7 +481,9 @@ class _Release:
                     if together:
                         from discreet.protection.rounding import make_additive_linked
 
-                        added = make_additive_linked([outcome.table for outcome in tables.values()])
+                        raw = {item: outcome.table for item, outcome in tables.items()}
+                        same = _same_codes(self.inputs, raw)
+                        added = make_additive_linked([*raw.values()], same)
                         tables = {
                             item: dataclasses.replace(tables[item], table=table)
                             for item, table in zip(tables, added, strict=True)
@@ -703,6 +706,26 @@ def averaged_away(
     ]
 
 
+def _same_codes(
+    inputs: Inputs, tables: Mapping[str, ProtectedTable]
+) -> Mapping[VariableCode, VariableCode]:
+    """Codes of tables that are those of variables of other names, as the records have them."""
+    if len(tables) < 2:
+        return {}
+    from discreet.disclosure import Partitions
+
+    programme = inputs.programme
+    outlines = [
+        _outline(name, table.spanning, programme.tables[name].where or "")
+        for name, table in tables.items()
+    ]
+    try:
+        records = inputs.records[programme.source_of(outlines[0].name).name]
+        return Partitions(records, outlines).same_codes()
+    except DiscreetError:  # cubes hold what they were asked for only
+        return {}
+
+
 def _additive_rates(
     inputs: Inputs, method: Protection, tables: Mapping[str, ProtectedTable]
 ) -> dict[str, dict[str, float]]:
@@ -715,7 +738,8 @@ def _additive_rates(
         from discreet.assessment import NoiseOdds
         from discreet.protection.rounding import fitted_exposure
 
-        exposure = fitted_exposure([tables[name] for name in group])
+        every = {name: tables[name] for name in group}
+        exposure = fitted_exposure([*every.values()], _same_codes(inputs, every))
         own = rates[f"{', '.join(group)}, made additive"] = {"exposure": exposure}
         if method.attacked == "table":
             assert inputs.parameters is not None
