@@ -109,11 +109,18 @@ def test_tables_that_are_made_additive_agree(
     assert told["sums"]["differing"] == 0 < told["sums"]["compared"]
 
 
-def test_cells_that_are_the_same_by_other_names_are_made_additive_together(
-    edited: Callable[..., Path], tmp_path: Path
+@pytest.mark.parametrize("method", ["noise", "rounding"])
+def test_cells_that_are_the_same_by_other_names_show_one_value(
+    edited: Callable[..., Path], tmp_path: Path, method: str
 ) -> None:
-    noise = ('protect = "invariant"', 'protect = "noise"\nadditive = true')
-    protect(edited(noise, ('by = ["age", "sex"]', 'by = ["age", "place"]')), tmp_path / "release")
+    additive = "additive = true" if method == "noise" else ""
+    changes = [
+        ('protect = "invariant"', f'protect = "{method}"\n{additive}'),
+        ('by = ["age", "sex"]', 'by = ["age", "place"]'),
+        ("[protection.invariant]", '[protection.rounding]\nbase = 10\nmethod = "controlled"\n\n'
+                                   "[protection.invariant]"),
+    ]  # fmt: skip
+    protect(edited(*changes), tmp_path / "release")
     sexes = figures(tmp_path / "release", "sexes", "sex", "region")
     ages = figures(tmp_path / "release", "ages", "age", "place")
     assert [sexes["Total", one] for one in "abc"] == [ages["Total", f"p{one}"] for one in "abc"]

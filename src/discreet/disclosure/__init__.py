@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .cores import LinkedTable as LinkedTable
     from .cores import cores_of as cores_of
     from .cores import joint_blocks as joint_blocks
+    from .equal_codes import same_codes as same_codes
     from .estimates import LayerExposure as LayerExposure
     from .estimates import LeastSquares as LeastSquares
     from .fingerprints import RecordIdentity as RecordIdentity

@@ -330,35 +330,6 @@ class Partitions:
             self._variables[self.partitions[self.join].variable].count[self.patterns(where)].sum()
         )
 
-    def same_codes(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Codes of tables that always have the records of one code of another name, and that one.
-
-        >>> import polars as pl
-        >>> from discreet import tabulate
-        >>> people = pl.DataFrame({"town": ["a", "b", "b"], "place": ["1", "2", "2"]})
-        >>> tables = [tabulate(people, by=[name]) for name in people.columns]
-        >>> Partitions(people, tables).same_codes()
-        {('place', '1'): ('town', 'a'), ('place', '2'): ('town', 'b')}
-        """
-        same: dict[tuple[str, str], tuple[str, str]] = {}
-        names: dict[int, str] = {}
-        trees = [(own.name, tree) for table in self.tables for own in table.dimensions
-                 for tree in own.classifications]  # fmt: skip
-        for name, tree, level in ((*own, at) for own in trees for at in range(1, own[1].depth + 1)):
-            b = self._of_level[_kind(tree), level]
-            if names.get(b) == name:
-                continue
-            others = (a for a, known in names.items() if known != name)
-            a = next((a for a in others if a == b or {(a, b), (b, a)} <= self.up.keys()), -1)
-            names.setdefault(b, name)
-            if a >= 0:
-                codes = np.unique(self.partitions[b].codes)
-                for x, y in zip(codes, self.code(b, codes, a), strict=True):
-                    texts = self.partitions[b].label, self.partitions[a].label
-                    if x < len(tree) and 0 <= y < len(texts[1]) - 1:  # the last are other codes
-                        same[name, texts[0][x]] = names[a], texts[1][y]
-        return same
-
     @property
     def several(self) -> bool:
         """Whether anything ties tables together that names do not."""

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -66,6 +66,9 @@ from discreet.tables import (
     note_of,
     without_unpublished,
 )
+
+if TYPE_CHECKING:
+    from discreet.disclosure import VariableCode
 
 _AVERAGED = (
     "random rounding rounds the same set differently in each table, so the mean of many "
@@ -130,6 +133,7 @@ def round_linked(
     titles: Mapping[str, str] | None = None,
     universe: Mapping[str, str] | None = None,
     digests: Mapping[str, str] | None = None,
+    same: Mapping[VariableCode, VariableCode] | None = None,
 ) -> tuple[ProtectedTable, ...]:
     """Protect tables of the same records; a cell that several have gets one figure.
 
@@ -139,8 +143,10 @@ def round_linked(
         titles: language → heading, of all of them.
         universe: language → who is counted.
         digests: name → keyed digest, added to the provenance.
+        same: Codes that mean the same as codes of another variable, such as
+            ``{("place", "1"): ("town", "a")}``.
     """
-    rounded = rounded_counts(tables, rounding)
+    rounded = rounded_counts(tables, rounding, same)
     told = {"titles": titles, "universe": universe, "digests": digests}
     pairs = zip(tables, rounded, strict=True)
     return tuple(rounded_table(table, value, rounding, **told) for table, value in pairs)
@@ -190,7 +196,11 @@ def notes_of(rounding: Rounding, table: Table) -> tuple[Note, ...]:
     return tuple(notes)
 
 
-def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArray, ...]:
+def rounded_counts(
+    tables: Sequence[Table],
+    rounding: Rounding,
+    same: Mapping[VariableCode, VariableCode] | None = None,
+) -> tuple[IntArray, ...]:
     """The rounded figures of each table. CONFIDENTIAL until they stand in a protected table."""
     given: Sequence[Any] = tables
     for table in given:
@@ -205,7 +215,7 @@ def rounded_counts(tables: Sequence[Table], rounding: Rounding) -> tuple[IntArra
             raise CountRoundingError(message, code="weight", where=table.name, hint=hint)
     if not rounding.additive:
         return tuple(_each_apart(table, rounding) for table in tables)
-    linked = JointCounts.of(tables)
+    linked = JointCounts.of(tables, same)
     if rounding.method == "controlled":
         found = controlled_counts(linked, rounding, tables)
     else:

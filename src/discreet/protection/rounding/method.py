@@ -202,7 +202,12 @@ class RoundingProtection(Protection):
             for where in self.needs(inputs, name)
         }
         if self._rounding(inputs).additive:
-            found = rounded_counts(list(every.values()), self._rounding(inputs))
+            from discreet.disclosure import same_codes
+
+            tables = list(every.values())
+            source = inputs.programme.source_of(next(iter(counted))).name
+            same = same_codes(inputs.records[source], tables)
+            found = rounded_counts(tables, self._rounding(inputs), same)
             return dict(zip(every, found, strict=True))
         return {
             (name, where): rounded_counts([table], self._own(inputs, name))[0]

@@ -10,10 +10,10 @@ to it; for two-way tables also at random, each right on average.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from discreet.protection.suppression import (
 from discreet.solver import column_values, loaded_solver
 from discreet.tables import Table
 
+if TYPE_CHECKING:
+    from discreet.disclosure import VariableCode
+
 #: Improvements of all cells in turn: they end by themselves, or after so many looks at a figure.
 _PASSES, _FEWEST, _LOOKS = 60, 4, 30_000_000
 #: So often are cells of a small table turned at random, to leave a choice that no pair improves.
@@ -52,13 +55,15 @@ class JointCounts(Confidential):
     relations: Relations  # which add up to which; empty cells stand in none
 
     @classmethod
-    def of(cls, tables: Sequence[Table]) -> JointCounts:
-        """Number the cells of tables.
+    def of(
+        cls, tables: Sequence[Table], same: Mapping[VariableCode, VariableCode] | None = None
+    ) -> JointCounts:
+        """Number the cells of tables; `same` has codes that mean the same.
 
         Raises:
             CountRoundingError: If totals are not the sums of their parts, or tables disagree.
         """
-        linked, counts = linked_cells(tables), [table.count for table in tables]
+        linked, counts = linked_cells(tables, same), [table.count for table in tables]
         how: dict[str, Any] = {"rounding": 0, "repair": False, "names": linked.names}
         blocks = [
             (table_relations(table, table.count > 0)[0], cells[table.count > 0])

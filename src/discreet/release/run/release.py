@@ -712,18 +712,13 @@ def _same_codes(
     """Codes of tables that are those of variables of other names, as the records have them."""
     if len(tables) < 2:
         return {}
-    from discreet.disclosure import Partitions
+    from discreet.disclosure import same_codes
 
-    programme = inputs.programme
+    views = inputs.programme.tables
     outlines = [
-        _outline(name, table.spanning, programme.tables[name].where or "")
-        for name, table in tables.items()
+        _outline(name, table.spanning, views[name].where or "") for name, table in tables.items()
     ]
-    try:
-        records = inputs.records[programme.source_of(outlines[0].name).name]
-        return Partitions(records, outlines).same_codes()
-    except DiscreetError:  # cubes hold what they were asked for only
-        return {}
+    return same_codes(inputs.records[inputs.programme.source_of(next(iter(tables))).name], outlines)
 
 
 def _additive_rates(
