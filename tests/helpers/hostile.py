@@ -33,11 +33,11 @@ def is_seen(name: str, block: str) -> bool:
     return tells(rewritten(name, whole(name, block)))
 
 
-def tells(done: Rewriting) -> bool:
-    """Whether rewriting tells of a program, by more than the name of a module."""
+def tells(done: Rewriting, *besides: str) -> bool:
+    """Whether rewriting tells of a program, by more than the name of a module, or other rules."""
     return any(
         each.severity.rank > Severity.REVIEW.rank
-        or (each.severity is Severity.REVIEW and each.rule != "import")
+        or (each.severity is Severity.REVIEW and each.rule not in ("import", *besides))
         for each in done.findings
     )
 

@@ -159,8 +159,7 @@ class ScriptProgram(ScriptNotes):
             self.visit(function)
         for item in inputs:
             if self._hands_on(node, item):
-                message = f"{item.word} is handed on, and shows what it is given"
-                self.review(item, "handed-on", message)
+                self.review(item, "handed-on", "hands over a function that shows")
             self.visit(item)
 
     def _hands_on(self, call: Node, item: Node) -> bool:

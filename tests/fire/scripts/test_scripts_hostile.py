@@ -77,7 +77,8 @@ def test_no_leak_passes_for_want_of_an_entry(
         fits = (".py" in path.name) is (language == "python") and named in path.name
         for block in blocks_of(path) if fits else ():
             watched.asked = set()
-            if tells(rewrite(text := whole(path.name, block), watching)):
+            # What a function shows that is handed on is withheld where it runs, known or not.
+            if tells(rewrite(text := whole(path.name, block), watching), "handed-on"):
                 for name in watched.asked if not any(one in text for one in WHOLE) else ():
                     asking[name].append(text)
     names = sorted(asking.keys() - {"IPython.*", "builtins.*", "os.environ.*"})[::step]
