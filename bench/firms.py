@@ -286,7 +286,7 @@ def closing(firms: Firms, aim: str) -> dict[str, Any]:
     pattern = Suppression.of(source, method="auto", insiders=aim, progress=tell).pattern
     spent = time.process_time() - began
     gap = pattern.cost / max(pattern.bound, 1) - 1 if pattern.cost else 0.0
-    in_time = gap < _CLOSED and min(*near, spent, spent) <= _SECONDS
+    in_time = gap < _CLOSED and min([*near, spent]) <= _SECONDS
     return {"cost": pattern.cost, "bound": pattern.bound, "gap": gap, "cpu": spent, "in": in_time}
 
 

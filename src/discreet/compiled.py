@@ -50,9 +50,9 @@ _missed = 0.0
 
 
 def loading_pays(seconds: float) -> bool:
-    """Whether compiled loops that would save so much time are there or worth to be loaded.
+    """Whether to run compiled loops that save so many seconds.
 
-    They are once all asked for together would have saved as much as loading takes.
+    Yes where the compiler is loaded, or once all calls together have missed what loading takes.
     """
     global _missed
     if "numba" not in sys.modules:

@@ -113,13 +113,10 @@ def text_words(texts: pl.Series) -> Iterator[Any]:
     capsule = held.__arrow_c_stream__()
     stream = _Stream.from_address(_pointer_in(capsule, b"arrow_array_stream"))
     at, schema, array = ctypes.addressof(stream), _Schema(), _Array()
-    if stream.get_schema(at, ctypes.addressof(schema)):
-        raise StreamError
     try:
-        views = ctypes.string_at(schema.format) == b"vu"
-        if stream.get_next(at, ctypes.addressof(array)):
-            raise StreamError
-        if not views or not array.release:
+        wrong = stream.get_schema(at, ctypes.addressof(schema))
+        wrong = wrong or stream.get_next(at, ctypes.addressof(array))
+        if wrong or not array.release or ctypes.string_at(schema.format) != b"vu":
             yield None
             return
         _, first = (ctypes.c_uint64 * 2).from_address(array.buffers)

@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from discreet.disclosure.named_cells import VariableCode
 from discreet.disclosure.partitions import Partitions
 from discreet.errors import DiscreetError
 from discreet.tables import Table
 
 
-def same_codes(records: Any, tables: Sequence[Table]) -> dict[tuple[str, str], tuple[str, str]]:
+def same_codes(records: Any, tables: Sequence[Table]) -> dict[VariableCode, VariableCode]:
     """Variables and codes of tables → those of another name with the same records.
 
-    Where the records lack a column that tables have, nothing is known.
+    Only codes that have the same records throughout are found, not those of which a filter or a
+    part does. Where the records lack a column that tables have, nothing is known.
 
     >>> import polars as pl
     >>> from discreet import tabulate
@@ -33,7 +35,7 @@ def same_codes(records: Any, tables: Sequence[Table]) -> dict[tuple[str, str], t
         known = Partitions(records, tables)
     except DiscreetError:  # cubes hold what they were asked for only
         return {}
-    same: dict[tuple[str, str], tuple[str, str]] = {}
+    same: dict[VariableCode, VariableCode] = {}
     names: dict[int, str] = {}
     trees = [(own.name, tree) for table in known.tables for own in table.dimensions
              for tree in own.classifications]  # fmt: skip

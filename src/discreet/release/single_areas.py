@@ -221,13 +221,17 @@ def file_word(text: str) -> str:
     >>> file_word("09/1 Würzburg"), file_word("Besançon"), file_word("Łódź")
     ('09_1_Wuerzburg', 'Besancon', 'u141odz')
     """
-    found = [text] if text.isascii() else []
-    for sign in "" if found else unicodedata.normalize("NFC", text).translate(_SPELLED):
-        plain = "".join(
-            item for item in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(item)
-        )
-        found.append(plain if plain.isascii() else f"u{ord(sign):x}")
-    return re.sub("[^A-Za-z0-9_-]", "_", "".join(found))[:_LONGEST]
+    if not text.isascii():
+        signs = unicodedata.normalize("NFC", text).translate(_SPELLED)
+        text = "".join(map(_plain_sign, signs))
+    return re.sub("[^A-Za-z0-9_-]", "_", text)[:_LONGEST]
+
+
+def _plain_sign(sign: str) -> str:
+    """A sign without accents; its number where it has no form in ASCII."""
+    parts = unicodedata.normalize("NFKD", sign)
+    plain = "".join(item for item in parts if not unicodedata.combining(item))
+    return plain if plain.isascii() else f"u{ord(sign):x}"
 
 
 def area_words(cut: AreaCut, codes: Sequence[str], *, labels: bool) -> dict[str, str]:

@@ -200,7 +200,12 @@ class ScriptProgram(ScriptNotes):
 #: Without the variable R looks in the root folder, where no script can put a file of that name.
 _RUNTIME = 'source(file.path(Sys.getenv("DISCREET_R"), "discreet_safe.R"))'
 _HINT = "use summary, table, mean, sd, cor or quantile, which have safe forms"
-_APPLYING = ("lapply", "sapply", "vapply", "mapply", "apply", "tapply", "Map", "Reduce", "Filter")
+#: Functions that call one they are given for each value; of others that do, only the run tells.
+_APPLYING = (
+    *("lapply", "sapply", "vapply", "mapply", "apply", "tapply", "rapply", "eapply", "outer"),
+    *("do.call", "Map", "Reduce", "Filter", "map", "map2", "imap", "pmap", "walk", "walk2"),
+    *("iwalk", "pwalk"),
+)
 _PIPES = ("%>%", "%T>%", "%<>%", "%$%")
 
 
